@@ -16,8 +16,7 @@ from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches
 from tb_privateuse1.analysis.account.table import function_of_stretches
-from tb_privateuse1.analysis.operators.function_names import ProgramFunction
-from tb_privateuse1.analysis.operators.groups import call_title
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
@@ -94,7 +93,7 @@ def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
     rows = np.unique(own.row).astype(np.int64)
     spent = intervals.union(own.start_ns, own.end_ns)
     claim = intervals.intersect(spent, case.limits.all_idle)
-    call = call_title(trace.text(columns.name[rows[0]]))
+    call = call_title(trace, trace.text(columns.name[rows[0]]))
     kind = CLASSES[own.time_class[0]]
     inside = say(" in {operator}", operator=trace.text(op)) if op >= 0 else ""
     source = function_of_stretches(trace, own)

@@ -11,7 +11,7 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.account import state_writes
 from tb_privateuse1.analysis.operators import user_functions
-from tb_privateuse1.analysis.operators.groups import call_title
+from tb_privateuse1.analysis.operators.function_names import call_title
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
@@ -31,7 +31,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     claim = intervals.merge(claim, case.idle_by_waits(inside))
     if not len(rows) or case.share(intervals.length(claim)) < ONE_PLACE:
         return
-    name = call_title(trace.text(frames.name[rows[0]]))
+    name = call_title(trace, trace.text(frames.name[rows[0]]))
     yield RuleFinding(
         title=say(
             "The program waits while `{name}` writes its state: {share} of the time",

@@ -14,8 +14,7 @@ from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.analysis.account.pieces import within
 from tb_privateuse1.analysis.account.table import function_of_stretches
-from tb_privateuse1.analysis.operators.function_names import ProgramFunction
-from tb_privateuse1.analysis.operators.groups import call_title
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
 from tb_privateuse1.i18n import join_list, plural, say
@@ -46,7 +45,7 @@ def _finding(case: RuleContext, calls: work_apart.ApartCalls) -> RuleFinding:
     columns: Any = getattr(trace, calls.table)
     is_framed = calls.table == "frames"
     inner = work_apart.innermost_names(trace, calls.time, _INNER)
-    name = call_title(trace.text(columns.name[rows[0]]))
+    name = call_title(trace, trace.text(columns.name[rows[0]]))
     where = say(" Most of the time went by in {names}.", names=join_list(inner)) if inner else ""
     return RuleFinding(
         title=say(

@@ -15,6 +15,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.pieces import Stretches
 from tb_privateuse1.analysis.idle import launch_times
+from tb_privateuse1.analysis.operators.function_names import call_title
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.trace import groupby, intervals
@@ -106,7 +107,7 @@ def innermost_names(trace: Trace, times: intervals.Set, count: int) -> list[str]
         return []
     total = groupby.sums(frames.name, np.maximum(length, 0), int(frames.name.max()) + 1)
     best = np.argsort(-total, kind="stable")[:count]
-    return [frame_title(trace.text(name)) for name in best.tolist() if total[name]]
+    return [call_title(trace, trace.text(name)) for name in best.tolist() if total[name]]
 
 
 def _by_name(trace: Trace, times: intervals.Set) -> Iterator[ApartCalls]:

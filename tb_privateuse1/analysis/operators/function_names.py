@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.analysis.operators.library_frames import LINED
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
@@ -125,6 +126,14 @@ def function_title(trace: Trace, frame: str, *, begins: bool) -> str:
         return f"{file}:{found['line']} in {name}"
     line = first_line(trace, frame)
     return f"{name} ({file})" if line is None else f"{name} ({file}:{line})"
+
+
+def call_title(trace: Trace, frame: str) -> str:
+    """Return what a person calls the function of a frame: ``tensor()`` of a built-in method."""
+    built_in = _BUILT_IN.match(frame)
+    return (
+        f"{built_in[1]}()" if built_in else function_title(trace, frame_title(frame), begins=True)
+    )
 
 
 def first_line(trace: Trace, frame: str) -> int | None:

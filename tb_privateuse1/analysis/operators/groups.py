@@ -20,7 +20,6 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 
 Group = Literal["name", "shapes", "stack", "module", "category"]
 
-_BUILT_IN = re.compile(r"<built-in (?:method|function) (\w+)")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -112,12 +111,6 @@ def frame_title(name: str) -> str:
     if name.startswith(call_tree.MODULE):
         return call_tree.class_of(name)
     return _ADDRESS.sub("", name)
-
-
-def call_title(name: str) -> str:
-    """Return what a person calls the function of a frame: ``tensor`` of a built-in method."""
-    built_in = _BUILT_IN.match(name)
-    return f"{built_in[1]}()" if built_in else frame_title(name)
 
 
 def call_site_of(stack: str | None) -> str | None:

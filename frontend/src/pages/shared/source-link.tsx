@@ -66,7 +66,7 @@ interface ShortProps {
   name: string;
 }
 
-/** A link into the editor, or a button that copies the path where nobody knows where the file is. */
+/** A link into the editor, or a button that copies the path where the file is not found. */
 function ShortSourceLink({ file, line, name: text }: ShortProps) {
   const [copied, setCopied] = useState(false);
   const path = `${file}:${line}`;

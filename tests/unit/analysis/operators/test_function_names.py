@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.analysis.operators.function_names import function_title, qualified_name
+import pytest
+
+from tb_privateuse1.analysis.operators.function_names import (
+    call_title,
+    function_title,
+    qualified_name,
+)
 from tests.support import make
 
 BEGIN = make.frame("train.py(90): begin", 0, 1)
@@ -63,3 +69,17 @@ def test_dynamos_rest_of_a_function_is_the_function() -> None:
     name = "net.py(5): torch_dynamo_resume_in_forward_at_61"
     trace = make.trace(BEGIN, make.frame(name, 5, 50))
     assert function_title(trace, name, begins=True) == "forward (net.py:5)"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("<built-in method tensor of type object at 0x7f12>", "tensor()"),
+        ("<built-in function collect>", "collect()"),
+        ("train.py(7): prepare", "prepare (train.py:7)"),
+        ("nn.Module: Linear_3", "nn.Module: Linear"),
+    ],
+)
+def test_a_call_has_the_title_that_people_use(name: str, title: str) -> None:
+    made = make.trace(BEGIN, make.frame(name, 11, 19))
+    assert call_title(made, name) == title

@@ -81,16 +81,3 @@ def test_forward_names_of_a_group() -> None:
     member = np.array([0, 0, 1, 1, 2])
     names = groups.forward_names(MADE, forward, member, 3)
     assert names.tolist() == [MADE.ops.name[0], NONE, NONE]
-
-
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("<built-in method tensor of type object at 0x7f12>", "tensor()"),
-        ("<built-in function collect>", "collect()"),
-        ("train.py(7): prepare", "train.py(7): prepare"),
-        ("nn.Module: Linear_3", "nn.Module: Linear"),
-    ],
-)
-def test_a_call_has_the_title_that_people_use(name: str, title: str) -> None:
-    assert groups.call_title(name) == title
