@@ -8,11 +8,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.advice.division import Reported, report
 from tb_privateuse1.advice.fine import FineRow, fine_rows
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.next_limit import NextLimit
 from tb_privateuse1.advice.open_classes import OpenClass, open_classes
+from tb_privateuse1.advice.reported_findings import Reported, report
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import (

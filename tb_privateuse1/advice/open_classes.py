@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from tb_privateuse1.advice.division import Reported
+from tb_privateuse1.advice.reported_findings import Reported
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Cause, percent
 from tb_privateuse1.advice.worth import ANY_PROGRAM
