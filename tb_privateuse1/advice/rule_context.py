@@ -212,7 +212,7 @@ class RuleContext(JudgedTrace):
             trace.ops.thread[self._launching[1]], trace.launches.thread[launch],
         ))  # fmt: skip
         if not len(threads):
-            threads = np.flatnonzero(thread_roles(trace).driving)
+            threads = np.flatnonzero(thread_roles(trace).driving).astype(np.int32)
         return groupby.distinct_values(threads).astype(np.int32)
 
     def examples(
