@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tb_privateuse1 import inference
+from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
@@ -66,7 +67,8 @@ def steps_ns(path: Path) -> list[int]:
 def ask(trace: Trace, changes: Sequence[str]) -> WhatIf:
     """Return the view's answer."""
     lines = [line for change in changes for line in _lines(trace, change)]
-    found = whatif(*trace_values(whatif, trace, {}), changes="\n".join(lines), ranking=False)
+    values = trace_values(whatif, trace, {"rules": tuple(RULES.values())})
+    found = whatif(*values, changes="\n".join(lines), ranking=False)
     assert isinstance(found, WhatIf)
     return found
 

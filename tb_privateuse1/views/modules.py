@@ -193,15 +193,15 @@ def _result(
         bound=_bounds(nodes.parent, node[some], kernels),
         work=group_figures(trace, node.astype(np.int64), n, nodes.parent),
     )
-    any_device = len(trace.kernels) > 0
     whole = int((kernels.end_ns - kernels.start_ns).sum())
+    known = device_times.known_sum(trace, whole) if len(trace.kernels) else None
     inside = int(ahead.ns.sum() + back.ns.sum())
     return Modules(
         provenance=provenance(trace, time),
-        rows=_rows(trace, nodes, labels, spread, used, whole if any_device else None, sorting),
+        rows=_rows(trace, nodes, labels, spread, used, known, sorting),
         source=ranges.source if len(ranges.name) else "none",
-        device_ns=whole if any_device else None,
-        outside_device_ns=whole - inside if any_device else None,
+        device_ns=known,
+        outside_device_ns=None if known is None else whole - inside,
         stacks=len(trace.frames) > 0,
         modeled=modeled_time(trace, some),
     )

@@ -176,7 +176,7 @@ def test_heavy_views_wait_for_their_turn(
     """The third one begins when another has ended; a light view does not wait."""
 
     @signature.heavy
-    def whatif(trace: Trace, dependencies: Any, *, limit: int = 30) -> int:
+    def whatif(trace: Trace, critical: Any, *, limit: int = 30) -> int:
         gate()
         return limit
 

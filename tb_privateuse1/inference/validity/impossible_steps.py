@@ -49,11 +49,15 @@ def leave_out(raw: Raw) -> tuple[Raw, tuple[Finding, ...]]:
 
 
 def _impossible(steps: Group) -> I64:
-    """Return the rows of steps around one of another name, or of all if none has a length."""
+    """Return the rows of steps around one of another name, or of all if none has a length.
+
+    Nothing is around a step without a length: it may begin with the one before it.
+    """
     start, end = steps.start_ns, steps.end_ns
-    if not (end > start).any():
+    lasting = np.flatnonzero(end > start)
+    if not len(lasting):
         return np.arange(len(steps))
-    order = np.lexsort((-end, start, steps.thread))
+    order = lasting[np.lexsort((-end[lasting], start[lasting], steps.thread[lasting]))]
     thread, name = steps.thread[order], steps.name[order]
     inside = following(end[order], -1) <= end[order]
     around = inside & (following(thread, -1) == thread) & (following(name, -1) != name)

@@ -7,6 +7,7 @@ import pytest
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.modules import ModuleRow, modules
 from tests.support import make
 from tests.support.make import annotation, frame, kernel, launch, op, step, trace
@@ -213,3 +214,15 @@ def test_modules_of_one_parent_are_sorted_by_a_column() -> None:
     assert names("share") == ["Net_0", "Linear_1", "Linear_0"]
     with pytest.raises(TraceError, match="cannot be sorted by 'path'"):
         modules(shaped(), sort="path")
+
+
+def test_device_time_that_may_be_missing_is_not_known() -> None:
+    """A launch of the only whole step left no activity: 0 is no sum."""
+    made = make.trace(
+        make.step(1, 0, 100), make.frame("nn.Module: Net_0", 5, 90),
+        make.op("aten::mm", 10, 30), make.launch(12, 14, 1),
+        make.kernel("stray", 150, 160, 9),
+    )  # fmt: skip
+    answer = modules(made)
+    assert (answer.device_ns, answer.outside_device_ns) == (None, None)
+    assert flame(made).total_ns is None
