@@ -251,7 +251,8 @@ class RuleContext(JudgedTrace):
     def source_of_waits(self, rows: I64, claim: intervals.Set) -> ProgramFunction | None:
         """Return the user's function whose waits have most of a claim in and behind them.
 
-        ``rows`` are those of ``limits.waits``. A long wait for a busy device costs nothing.
+        ``rows`` are those of ``limits.waits``, all in operators or all outside. A long wait for a
+        busy device costs nothing.
         """
         waits = self.limits.waits
         start, end = waits.start_ns[rows], waits.end_ns[rows]
@@ -259,5 +260,8 @@ class RuleContext(JudgedTrace):
         until = np.minimum(2 * end - start, np.append(start[1:], np.iinfo(np.int64).max))
         weight_ns = intervals.covered_length(claim, start, np.maximum(until, end))
         known = waits.op[rows] >= 0
+        if not known.any():
+            launches = waits.launch[rows].astype(np.int64)
+            return user_functions.of_launches(self.trace, launches, weight_ns)
         ops = waits.op[rows][known].astype(np.int64)
         return user_functions.of_operators(self.trace, ops, weight_ns[known])

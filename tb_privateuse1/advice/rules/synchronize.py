@@ -9,7 +9,6 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 
@@ -42,7 +41,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(waits=waits),
         confidence="high",
-        source=user_functions.of_launches(case.trace, launches),
+        source=case.source_of_waits(waits, claim),
         lacks=case.lacks("stacks"),
     )
 

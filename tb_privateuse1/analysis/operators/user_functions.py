@@ -121,8 +121,10 @@ def of_operators(trace: Trace, ops: I64, weight_ns: I64 | None = None) -> Progra
     return _heaviest(trace, ((_of_operator(trace, int(ops[i])), int(weight[i])) for i in longest))
 
 
-def of_launches(trace: Trace, launches: I64) -> ProgramFunction | None:
-    """Return the function with most of the time of these rows of ``trace.launches``.
+def of_launches(
+    trace: Trace, launches: I64, weight_ns: I64 | None = None
+) -> ProgramFunction | None:
+    """Return the function with most of the time, or weight, of rows of ``trace.launches``.
 
     Only the longest are read. None without Python frames.
     """
@@ -130,9 +132,10 @@ def of_launches(trace: Trace, launches: I64) -> ProgramFunction | None:
     if not len(trace.frames) or not len(launches):
         return None
     duration = calls.end_ns[launches] - calls.start_ns[launches]
-    longest = np.argsort(-duration, kind="stable")[:_MOST]
+    weight = duration if weight_ns is None else weight_ns
+    longest = np.argsort(-weight, kind="stable")[:_MOST]
     return _heaviest(
-        trace, ((_of_launch(trace, int(launches[i])), int(duration[i])) for i in longest)
+        trace, ((_of_launch(trace, int(launches[i])), int(weight[i])) for i in longest)
     )
 
 

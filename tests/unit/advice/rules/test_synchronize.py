@@ -23,6 +23,21 @@ def test_it_is_found_with_its_line() -> None:
     assert row.evidence[0].table == "launches"
 
 
+def test_a_long_wait_that_costs_nothing_does_not_name_the_function() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            with run.frame("train.py(9): step"):
+                run.op("aten::mm", 10, kernel=100)
+                run.wait("cudaDeviceSynchronize")
+                run.rest(200)
+            with run.frame("train.py(50): log"):
+                run.op("aten::mm", 10, kernel=2_000)
+                run.wait("cudaDeviceSynchronize")
+    (row,) = found(RULE, run.trace())
+    assert str(row.where) == "step (train.py:9)"
+
+
 def test_less_than_one_a_step_is_the_profilers() -> None:
     assert found(RULE, program(waits=1).trace()) == []
 
