@@ -13,7 +13,7 @@ import torch
 from torch.autograd.profiler import profile as autograd_profile
 
 from tb_privateuse1.capture.backend import profiler_runs, synchronize
-from tb_privateuse1.capture.event_times import duration_ns
+from tb_privateuse1.capture.result_rows import duration_ns
 
 _TRIES = 2
 """A registered profiler may need a first window to warm up."""

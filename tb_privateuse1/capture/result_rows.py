@@ -46,6 +46,16 @@ class Rows:
         return float(sum(map(methodcaller("duration_us"), timed)))
 
 
+def start_ns(row: Any) -> int:
+    """Return when a row began, in nanoseconds on the trace's clock; before torch 2.4 a whole us."""
+    return int(row.start_ns() if hasattr(row, "start_ns") else row.start_us() * 1000)
+
+
+def duration_ns(row: Any) -> int:
+    """Return how long a row took on the host."""
+    return int(row.duration_ns() if hasattr(row, "duration_ns") else row.duration_us() * 1000)
+
+
 def read_rows(results: list[Any], backend: str, notes: Notes) -> Rows:
     """Return the rows of ``kineto_results.events()`` that are operators or annotations.
 

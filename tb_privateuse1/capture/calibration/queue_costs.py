@@ -17,7 +17,7 @@ from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
 from tb_privateuse1.capture.backend import synchronize
-from tb_privateuse1.capture.event_times import duration_ns, start_ns
+from tb_privateuse1.capture.result_rows import duration_ns, start_ns
 
 BUSY, MARKS, KERNELS = (f"tb_privateuse1::costs_{name}" for name in ("busy", "marks", "kernels"))
 _RANGES, _OPERATORS, _TRIES = 24, 24, 7

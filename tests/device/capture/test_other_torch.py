@@ -12,7 +12,7 @@ import torch
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture import backend, event_times
+from tb_privateuse1.capture import backend, result_rows
 from tests.support.capture import read, train, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
@@ -51,8 +51,8 @@ def test_a_trace_that_a_thread_writes_is_whole(tmp_path: Path, zipped: bool) -> 
 def test_times_of_rows_before_torch_2_4() -> None:
     old = SimpleNamespace(start_us=lambda: 5, duration_us=lambda: 7)
     new = SimpleNamespace(start_ns=lambda: 5_001, duration_ns=lambda: 7_002)
-    assert [event_times.start_ns(row) for row in (old, new)] == [5_000, 5_001]
-    assert [event_times.duration_ns(row) for row in (old, new)] == [7_000, 7_002]
+    assert [result_rows.start_ns(row) for row in (old, new)] == [5_000, 5_001]
+    assert [result_rows.duration_ns(row) for row in (old, new)] == [7_000, 7_002]
 
 
 def test_without_the_accelerator_module(monkeypatch: pytest.MonkeyPatch) -> None:
