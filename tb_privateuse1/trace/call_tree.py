@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from tb_privateuse1.trace import intervals, step_names
 from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup
-from tb_privateuse1.trace.model import NONE, Ops, Trace
+from tb_privateuse1.trace.model import ANNOTATION, NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 MODULE = "nn.Module: "
@@ -98,6 +98,13 @@ def is_module(trace: Trace) -> Bools:
     """Return a mask of the rows of ``trace.frames`` that are calls of an nn.Module."""
     modules: Bools = starts_with(trace, MODULE)[trace.frames.name]
     return modules
+
+
+def is_annotation(trace: Trace) -> Bools:
+    """Return a mask of the rows of ``trace.ops`` that are annotations, not of steps and loaders."""
+    own: Bools = starts_with(trace, STEP, LOADER)[trace.ops.name]
+    annotations: Bools = (trace.ops.kind == ANNOTATION) & ~own
+    return annotations
 
 
 def class_of(name: str) -> str:

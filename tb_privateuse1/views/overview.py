@@ -21,7 +21,12 @@ from tb_privateuse1.analysis.account.table import (
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import iteration_spread
-from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
+from tb_privateuse1.analysis.recording.summary import (
+    Content,
+    RecordingSummary,
+    contents,
+    summary,
+)
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, modeled_time
@@ -104,6 +109,8 @@ class Overview(Result, frozen=True):
     """The kind of recording, and what of it is judged; of the whole trace. Null if brief."""
     device: tuple[trace_labels.Fact, ...]
     run: tuple[trace_labels.Fact, ...]
+    contents: tuple[Content, ...]
+    """What the recording has of what only some have."""
     duration_ns: int
     """The recording's length."""
     steps: tuple[Step, ...]
@@ -218,6 +225,7 @@ def _first_figures(window: Window) -> Overview:
         recording=None,
         device=trace_labels.device(trace),
         run=trace_labels.run(trace),
+        contents=contents(trace),
         duration_ns=trace.end_ns,
         steps=steps,
         average_step_ns=spread.mean_ns if spread else None,

@@ -27,6 +27,17 @@ VIEWPORT: ViewportSize = {"width": 1400, "height": 1000}
 ALONE = "data/plugin_entry.html?name=privateuse1"
 """What TensorBoard's page has in our frame. Alone it is there in a quarter of the time."""
 
+WAYS = {
+    "overview": ("summary", "tab-overview"), "advice": ("summary", "tab-advice"),
+    "whatif": ("summary", "tab-whatif"), "timeline": ("timeline", None),
+    "counters": ("timeline", "tab-counters"), "operators": ("time", "tab-operators"),
+    "kernels": ("time", "tab-kernels"), "runtime": ("time", "tab-calls"),
+    "modules": ("time", "tab-modules"), "flame": ("time", "as-flame"),
+    "roofline": ("time", "as-roofline"), "memory": ("memory", None), "distributed": ("ranks", None),
+    "history": ("compare", "tab-history"), "diff": ("compare", "tab-diff"), "sql": ("sql", None),
+}  # fmt: skip
+"""The entry and the tab of each page. A badge leads to that of the recording."""
+
 _DRAWN = "() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r())))"
 
 _CELLS = """rows => rows.map(row => [row.dataset.key, Object.fromEntries(
@@ -101,6 +112,21 @@ class Dashboard:
         page = self.get(f"page-{view}")
         page.wait_for(timeout=WAIT_MS)
         return page
+
+    def go_to(self, view: str) -> None:
+        """Click the way to a page; one that the recording has nothing for has an address only."""
+        entry, tab = WAYS.get(view, (None, None))
+        if view == "recording":
+            self.get("findings-badge").click()
+            self.get("about-recording").click()
+        elif self.get(f"rail-{entry}").count() == 0:
+            self.turn_to(view, **{k: v for k, v in self.state().items() if k != "view"})
+        else:
+            self.get(f"rail-{entry}").click()
+            if tab is not None and self.get(tab).count() > 0:
+                self.get(tab).click()
+            elif tab is not None:
+                self.turn_to(view, **{k: v for k, v in self.state().items() if k != "view"})
 
     def address(self, **state: str | int) -> str:
         """Where a selection is shown."""

@@ -1519,6 +1519,7 @@ export interface Overview {
   recording: RecordingSummary | null;
   device: Fact[];
   run: Fact[];
+  contents: ("kernels" | "calls" | "modules" | "functions" | "memory" | "counters")[];
   duration_ns: number;
   steps: Step[];
   average_step_ns: number | null;

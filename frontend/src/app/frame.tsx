@@ -3,7 +3,6 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
-import { store, stored } from "../preference";
 import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
 import { useWidth } from "../lib/use-width";
@@ -14,10 +13,13 @@ import { go, state } from "../state/url";
 import { t } from "../i18n";
 import { RecordControl } from "./record-control";
 import { TopBar } from "./topbar";
+import { Tour } from "./tour";
 import { EmptyLogdir, Scanning } from "./empty-logdir";
 import { pageOf, PAGES, type Page } from "../pages";
-import { linkProps } from "../state/links";
+import type { Known } from "../pages/entries";
+import { extras } from "../state/extras";
 import { EventDock } from "./event-dock";
+import { Rail, Tabs } from "./navigation";
 import { RecordPlace } from "../pages/shared/record-button";
 import { ErrorBoundary, Show } from "../pages/shared/load-states";
 import { PartialRecording, partialOf } from "../pages/shared/partial-recording";
@@ -32,6 +34,9 @@ export function Frame() {
   const selected = known && select(known, state.value);
   return (
     <div class="frame">
+      <a class="skip" href={`#${MAIN}`} onClick={skip} data-testid="skip">
+        {t.entries.skip}
+      </a>
       {known && selected ? (
         <OfTrace runs={known} selected={selected} page={page} help={() => setHelp(true)} />
       ) : (
@@ -41,18 +46,35 @@ export function Frame() {
             <span class="push" />
             <RecordControl />
           </header>
-          <Rail page={page} />
-          <main>
+          <Rail page={page} known={NOTHING} />
+          <main id={MAIN}>
             <h1 class="unseen">{t.frame.title}</h1>
             <Show resource={runs}>{(r) => <Nothing runs={r} />}</Show>
           </main>
         </>
       )}
       <RecordPlace />
+      <Tour />
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
 }
+
+const MAIN = "main";
+
+/** To the page itself, past the top bar and the navigation. The address is the selection's own. Only
+ * meanwhile can the page have the focus: else each click in it would take that from an open panel. */
+function skip(event: MouseEvent): void {
+  event.preventDefault();
+  const main = document.getElementById(MAIN);
+  if (!main) return;
+  main.tabIndex = -1;
+  main.focus();
+  main.addEventListener("blur", () => main.removeAttribute("tabindex"), { once: true });
+}
+
+const NOTHING: Known = { contents: null, ranks: 1, partial: null, sql: false };
+const hasSql = (): boolean => (extras.value?.sql_allowed && extras.value.sql_installed) ?? false;
 
 function Nothing({ runs }: { runs: Runs }) {
   return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
@@ -74,11 +96,17 @@ function OfTrace({
   const Component = page.component;
   const Alone = page.alone;
   const own = `${page.name} ${selected.place.run}`;
+  const known: Known = {
+    contents: overview?.contents ?? null,
+    ranks: selected.run?.workers.length ?? 1,
+    partial: overview && partialOf(overview),
+    sql: hasSql(),
+  };
   return (
     <>
       <TopBar runs={runs} selected={selected} overview={overview} help={help} />
-      <Rail page={page} />
-      <Main page={page} busy={base.isStale}>
+      <Rail page={page} known={known} />
+      <Main page={page} known={known} busy={base.isStale}>
         {Alone && (
           <ErrorBoundary key={own}>
             <Alone selected={selected} runs={runs} />
@@ -123,65 +151,34 @@ const NARROW_PX = 760;
 
 interface MainProps {
   page: Page;
+  known: Known;
   /** Whether what is shown is not the latest. */
   busy: boolean;
   children: ComponentChildren;
 }
 
-function Main({ page, busy, children }: MainProps) {
+function Main({ page, known, busy, children }: MainProps) {
+  const { view } = state.value;
   const main = useRef<HTMLElement>(null);
   const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
   return (
     <main
       ref={main}
+      id={MAIN}
       data-testid={`page-${page.name}`}
       aria-label={page.title}
       aria-busy={busy || undefined}
       {...(isNarrow && { "data-narrow": "" })}
     >
       <h1 class="unseen">{page.title}</h1>
+      {view !== null && view !== page.name && (
+        <p class="notice warn" role="alert" data-testid="unknown-page">
+          {t.entries.unknownPage(view)}
+        </p>
+      )}
+      <Tabs page={page} known={known} />
       {children}
     </main>
-  );
-}
-
-const COLLAPSED = "rail";
-
-function Rail({ page }: { page: Page }) {
-  const [collapsed, setCollapsed] = useState(() => stored(COLLAPSED) === "collapsed");
-  const toggle = (): void => {
-    setCollapsed(!collapsed);
-    store(COLLAPSED, collapsed ? "open" : "collapsed");
-  };
-  return (
-    <nav class={collapsed ? "rail collapsed" : "rail"} aria-label={t.frame.pages}>
-      {PAGES.map((p) => (
-        <a
-          key={p.name}
-          {...linkProps({ view: p.name })}
-          aria-current={p === page ? "page" : undefined}
-          data-testid={`rail-${p.name}`}
-          title={`${p.title}  (g ${p.letter})`}
-        >
-          <svg viewBox="0 0 16 16" aria-hidden="true">
-            <path d={p.icon} />
-          </svg>
-          <span>{p.title}</span>
-        </a>
-      ))}
-      <button
-        type="button"
-        class="quiet collapse"
-        onClick={toggle}
-        aria-expanded={!collapsed}
-        title={collapsed ? t.frame.showNames : t.frame.iconsOnly}
-        data-testid="rail-collapse"
-      >
-        <svg viewBox="0 0 16 16" aria-hidden="true">
-          <path d={collapsed ? "M6 4l4 4-4 4" : "M10 4l-4 4 4 4"} />
-        </svg>
-      </button>
-    </nav>
   );
 }
 

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { t } from "../i18n";
 import { PAGES } from "../pages";
 import { Modal } from "../widgets/controls/modal";
+import { startTour } from "./tour";
 import "./help.css";
 
 export function Help({ close }: { close: () => void }) {
@@ -17,6 +18,17 @@ export function Help({ close }: { close: () => void }) {
         {t.help.close}
       </button>
       <h2>{t.help.title}</h2>
+      <button
+        type="button"
+        class="link"
+        data-testid="help-tour"
+        onClick={() => {
+          close();
+          startTour();
+        }}
+      >
+        {t.tour.title}
+      </button>
       <Meanings of={keys.map(([key, what]) => [<kbd>{named(key)}</kbd>, what])} />
       <h2>{t.help.timeline}</h2>
       <Meanings

@@ -1,6 +1,7 @@
 // "Record now" at the top of every page, while a job of the logdir can be asked for a recording.
 import { useEffect, useState } from "preact/hooks";
 import { fetchExtras } from "../api/client";
+import { extras } from "../state/extras";
 import { shown } from "../lib/tensorboard-host";
 import { RecordButton } from "../pages/shared/record-button";
 
@@ -21,7 +22,8 @@ function useCanRecord(): boolean {
     let timer: ReturnType<typeof setTimeout>;
     const look = async (): Promise<void> => {
       try {
-        setJobs((await fetchExtras({ signal: ending.signal, hurry: () => false })).running_jobs);
+        extras.value = await fetchExtras({ signal: ending.signal, hurry: () => false });
+        setJobs(extras.value.running_jobs);
       } catch {
         // A server that is gone is reported where its answers are missed.
       }

@@ -166,8 +166,8 @@ function FindingsBadge({ findings }: { findings: readonly Finding[] }) {
           <h2>
             {t.topbar.findings}{" "}
             <small>
-              <a {...linkProps({ view: "recording", section: "quality" })} onClickCapture={close}>
-                {t.topbar.withExamples}
+              <a {...linkProps({ view: "recording" })} onClickCapture={close} data-testid="about-recording">
+                {t.topbar.aboutRecording}
               </a>
             </small>
           </h2>

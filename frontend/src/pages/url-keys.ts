@@ -38,11 +38,17 @@ export const PAGE_KEYS = {
   recording: RECORDING_KEYS,
 } satisfies Partial<Record<keyof Views | "sql" | "recording", UrlKeys>>;
 
-/** Pages of older links, by their names: what they are now. */
+/** Pages of older links and entries of the navigation, by their names: what they open. */
 export const OLD_PAGES = {
   quality: { view: "recording", section: "quality" },
   method: { view: "recording", section: "method" },
   about: { view: "recording", section: "about" },
+  summary: { view: "overview" },
+  issues: { view: "advice" },
+  time: { view: "operators" },
+  ranks: { view: "distributed" },
+  compare: { view: "history" },
+  runs: { view: "history" },
 } as const;
 
 type Page = keyof typeof PAGE_KEYS;

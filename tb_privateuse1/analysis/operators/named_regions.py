@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, captured_ranges, intervals, kernel_context
 from tb_privateuse1.trace.columns import lookup
-from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 Source = Literal["modules", "annotations", "none"]
@@ -109,9 +109,7 @@ def _modules(trace: Trace) -> Regions:
 
 def _annotations(trace: Trace) -> Regions:
     ops = trace.ops
-    wanted = (ops.kind == ANNOTATION) & ~call_tree.starts_with(
-        trace, call_tree.STEP, call_tree.LOADER
-    )[ops.name]
+    wanted = call_tree.is_annotation(trace)
     number = (np.cumsum(wanted) - 1).astype(np.int32)
     up = lookup(number, intervals.nearest(ops.parent, wanted), NONE)
     of_op = lookup(number, call_tree.self_or_nearest(ops.parent, wanted), NONE)

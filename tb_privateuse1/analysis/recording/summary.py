@@ -25,10 +25,14 @@ from tb_privateuse1.analysis.recording.phases import (
 )
 from tb_privateuse1.analysis.recording.workload import WorkloadKind, workload
 from tb_privateuse1.i18n import join_list, join_sentences, plural, say
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.findings import LONGEST_NAME, TableName
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
+
+Content = Literal["kernels", "calls", "modules", "functions", "memory", "counters"]
+"""What only some recordings have: device activities, calls of the device's runtime, modules or
+annotations, Python frames, memory events, counters."""
 
 RecordingKind = Literal[
     "steady", "partly_steady", "startup", "compilation", "capture", "joined", "empty"
@@ -104,6 +108,19 @@ class RecordingSummary(Struct, frozen=True):
     iterations_source: IterationSource | None
     iteration_ns: int | None
     """Median time from the start of an iteration to that of the next; null of fewer than two."""
+
+
+def contents(trace: Trace) -> tuple[Content, ...]:
+    """Return what the recording has, in the order of ``Content``."""
+    has: dict[Content, bool] = {
+        "kernels": len(trace.kernels) > 0,
+        "calls": len(trace.launches) > 0,
+        "modules": any(map(np.any, (call_tree.is_module(trace), call_tree.is_annotation(trace)))),
+        "functions": len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
+        "memory": len(trace.memory) > 0,
+        "counters": len(trace.counter_series) > 0,
+    }
+    return tuple(name for name, present in has.items() if present)
 
 
 @memoize

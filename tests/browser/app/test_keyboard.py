@@ -41,11 +41,11 @@ _MOUSE_ONLY = """() => [...document.querySelectorAll("main *, header *, nav *")]
 def test_tab_reaches_everything_and_shows_where_it_is(dashboard: Dashboard, run: str) -> None:
     dashboard.open(run=run, base="ddp")
     for name in PAGES:
-        dashboard.get(f"rail-{name}").click()
+        dashboard.go_to(name)
         dashboard.shows(f"page-{name}")
         settled(dashboard)
         frame = dashboard.frame
-        dashboard.get("run-picker").focus()
+        dashboard.get("skip").focus()
         for key in ("Tab", "Shift+Tab"):  # so that it is the keyboard that has moved
             dashboard.page.keyboard.press(key)
         frame.evaluate(_CAN_FOCUS)

@@ -68,14 +68,14 @@ def test_nothing_that_opens_speaks_english(dashboard: Dashboard) -> None:
 
 def test_a_language_is_chosen_and_stays(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", view="advice", sort="name")
-    expect(dashboard.get("rail-advice")).to_have_text("建议")
+    expect(dashboard.get("rail-summary")).to_have_text("总览")
     dashboard.get("language").select_option("en")
-    expect(dashboard.get("rail-advice")).to_have_text("Advice")
+    expect(dashboard.get("rail-summary")).to_have_text("Summary")
     dashboard.page.reload()
-    expect(dashboard.get("rail-advice")).to_have_text("Advice")
+    expect(dashboard.get("rail-summary")).to_have_text("Summary")
     expect(dashboard.get("language")).to_have_value("en")
     dashboard.get("language").select_option("zh")
-    expect(dashboard.get("rail-advice")).to_have_text("建议")
+    expect(dashboard.get("rail-summary")).to_have_text("总览")
     assert "view=advice" in dashboard.page.url
     expect(dashboard.get("finding").first).to_contain_text(CHINESE)
 

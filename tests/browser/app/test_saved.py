@@ -41,7 +41,7 @@ def test_nothing_is_without(dashboard: Dashboard, run: str) -> None:
     settled(dashboard.open(run=run, base="ddp"))
     dashboard.frame.evaluate(_CATCH)
     for name in PAGES:
-        dashboard.get(f"rail-{name}").click()
+        dashboard.go_to(name)
         dashboard.shows(f"page-{name}")
         settled(dashboard)
         if dashboard.get("all-rules").count():

@@ -68,8 +68,8 @@ def test_reload_keeps_everything(dashboard: Dashboard) -> None:
 
 
 def test_back_and_forward(dashboard: Dashboard) -> None:
-    dashboard.open(run="ddp")
-    dashboard.get("rail-kernels").click()
+    dashboard.open(run="ddp", view="operators")
+    dashboard.get("tab-kernels").click()
     dashboard.shows("page-kernels")
     dashboard.pick("rank", 1)
     dashboard.shows("rank-picker", value=1)
@@ -77,7 +77,7 @@ def test_back_and_forward(dashboard: Dashboard) -> None:
     dashboard.shows("rank-picker", value=0)
     dashboard.shows("page-kernels")
     dashboard.page.go_back()
-    dashboard.shows("page-overview")
+    dashboard.shows("page-operators")
     dashboard.page.go_forward()
     dashboard.shows("page-kernels")
 
@@ -105,7 +105,7 @@ def test_what_settles_late_is_not_written_where_back_leads(
 ) -> None:
     dashboard.open(run="mlp", view="operators", filter="mm")
     dashboard.rows("operators")
-    dashboard.get(f"rail-{view}").click()
+    dashboard.go_to(view)
     dashboard.shows(f"page-{view}")
     dashboard.shows("timeline-canvas") if view == "timeline" else dashboard.rows(view)
     dashboard.frame.evaluate(_HELD)
@@ -226,7 +226,7 @@ def test_below_a_path_prefix(visit: Callable[[Server], Dashboard], prefixed: Ser
     assert dashboard.rows("operators")
     now = prefixed.plugin("operators?run=mlp&step=10").json
     assert len(dashboard.rows("operators")) == len(now["rows"])
-    dashboard.get("rail-overview").click()
+    dashboard.go_to("overview")
     account = prefixed.plugin("overview?run=mlp&step=10").json["account"]
     assert dashboard.busy_ns() == account["window_ns"] - account["idle_ns"]
 
@@ -240,7 +240,8 @@ def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) ->
     page.goto(f"{alone}#p.privateuse1.run=mlp")
     picker = page.get_by_test_id("run-picker")
     expect(picker).to_have_attribute("data-value", "mlp", timeout=WAIT_MS)
-    page.get_by_test_id("rail-kernels").click()
+    page.get_by_test_id("rail-time").click()
+    page.get_by_test_id("tab-kernels").click()
     expect(page.get_by_test_id("table-kernels")).to_be_visible(timeout=WAIT_MS)
     assert "p.privateuse1.view=kernels" in page.url
     page.locator("[data-filter]").fill("gemm")

@@ -61,7 +61,7 @@ def test_a_server_that_went_away(visit: Callable[[Server], Dashboard], logdir: P
         dashboard.shows("figure-utilization")
         # What the page still asks for when the server ends is cut off in one way or another.
         dashboard.watch.expected.append("ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)")
-    dashboard.get("rail-kernels").click()
+    dashboard.go_to("kernels")
     expect(dashboard.shows("error", code="network")).to_contain_text("cannot be reached")
     expect(dashboard.get("retry")).to_be_visible()
 
@@ -107,7 +107,7 @@ def test_names_are_text_never_markup(visit: Callable[[Server], Dashboard], odd: 
     dashboard.watch.expected.append("status of 422")
     dashboard.open(run=MARKUP)
     for view in ("overview", "operators", "kernels", "recording"):
-        dashboard.get(f"rail-{view}").click()
+        dashboard.go_to(view)
         page = dashboard.shows(f"page-{view}")
         expect(page.get_by_text(MARKUP).first).to_be_visible(timeout=WAIT_MS)
         assert dashboard.inside.locator("img").count() == 0
@@ -149,14 +149,14 @@ def test_reading_can_be_canceled_and_begun_again(
     dashboard.page.clock.run_for(10_000)
     assert dashboard.get("canceled").count() == 1
     assert [url for url in asked if "/operators?" in url] == []  # the page does not ask again
-    dashboard.get("rail-kernels").click()
+    dashboard.go_to("kernels")
     dashboard.shows("canceled")
-    dashboard.get("rail-operators").click()
+    dashboard.go_to("operators")
     (held / "slower").unlink()
     dashboard.get("retry").click()
     dashboard.shows("table-operators")
     assert [url for url in asked if "/operators?" in url]
-    dashboard.get("rail-overview").click()
+    dashboard.go_to("overview")
     dashboard.shows("figure-duration_ns")
 
 

@@ -112,7 +112,7 @@ def test_measured_figures_are_the_devices(dashboard: Dashboard, logdir: Path) ->
     totals = dashboard.server.plugin("overview?run=measured").json["totals"]
     assert totals["linked"] == len(truth)
     assert len(dashboard.rows("steps")) == STEPS
-    dashboard.get("rail-operators").click()
+    dashboard.go_to("operators")
     shown = {name: number(row["kernels"]) for name, row in dashboard.rows("operators").items()}
     assert {name: count for name, count in shown.items() if count} == by_operator(
         logdir / "measured"

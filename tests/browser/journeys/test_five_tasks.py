@@ -62,6 +62,12 @@ class Player:
         self.clicks += 1
         settled(self.dashboard)
 
+    def jump(self, letter: str) -> None:
+        """Go to a page by its key."""
+        for key in ("g", letter):
+            self.dashboard.page.keyboard.press(key)
+        settled(self.dashboard)
+
     def sql(self, query: str) -> list[object]:
         """The first row of a query over the run's columns."""
         return five_tasks.rows(self.dashboard.server, self.run, query)[0]
@@ -111,7 +117,7 @@ def test_a_kernels_row_opens_its_typical_call(play: Callable[[str], Player], run
     """The longest call may be an exception: that of the denoiser is a preview's."""
     player = play(run)
     page = player.dashboard
-    player.click(page.get("rail-kernels"))
+    player.jump("k")
     player.click(page.get("table-kernels").locator("tbody tr[data-key]").first)
     *_, line = player.sql(five_tasks.COSTLY_KERNEL)
     expect(page.shows("typical")).to_contain_text(place(line), timeout=WAIT_MS)
@@ -144,7 +150,8 @@ def test_one_line_is_one_row_whatever_module_called_it(play: Callable[[str], Pla
 @pytest.mark.parametrize("run", sampled(["denoiser", real("timesformer")]))
 def test_the_page_of_modules_has_it_first_too(play: Callable[[str], Player], run: str) -> None:
     player = play(run)
-    player.click(player.dashboard.get("rail-modules"))
+    player.click(player.dashboard.get("rail-time"))
+    player.click(player.dashboard.get("tab-modules"))
     name, ns, _ = player.sql(five_tasks.SLOW_CLASS)
     own: dict[str, float] = {}
     for path, cells in player.dashboard.rows("modules").items():
@@ -210,7 +217,8 @@ def test_what_grew_in_memory(play: Callable[[str], Player], run: str) -> None:
 def test_what_got_slower_and_why(play: Callable[[str], Player], run: str, base: str) -> None:
     player = play(run)
     page = player.dashboard
-    player.click(page.get("rail-diff"))
+    player.click(page.get("rail-compare"))
+    player.click(page.get("tab-diff"))
     page.shows("baserun-picker", value=base)  # without being chosen
 
     def costs(of: str) -> dict[str, float]:

@@ -151,7 +151,8 @@ def test_from_a_slow_run_of_cuda_to_its_line(dashboard: Dashboard) -> None:
     trail = Trail(dashboard)
     dashboard.pick("run", "slow")
     settled(dashboard)
-    trail.click(dashboard.get("rail-diff"), view="diff")
+    trail.click(dashboard.get("rail-compare"), view="history")
+    trail.click(dashboard.get("tab-diff"), view="diff")
     dashboard.get("base").get_by_test_id("baserun-picker").click()
     choice = dashboard.get("baserun-picker-panel").locator('li[data-value="fast"]')
     trail.click(choice, view="diff", base="fast")
@@ -159,7 +160,7 @@ def test_from_a_slow_run_of_cuda_to_its_line(dashboard: Dashboard) -> None:
     assert longer.get_attribute("data-sure") == "true"
     trail.click(longer.get_by_role("link", name="aten::mm"), view="diff")
     trail.click(dashboard.get("diff-row-now"), view="operators")
-    trail.click(dashboard.get("rail-overview"), view="overview")
+    trail.click(dashboard.get("rail-summary"), view="overview")
     steps = dashboard.get("table-steps")
     trail.click(steps.locator('th[data-column="duration_ns"] button'), sort="-duration_ns")
     trail.click(row(dashboard, "steps").locator('td[data-column="name"]'), step=str(SLOW_STEP))

@@ -185,7 +185,7 @@ def test_a_trace_without_device_times_is_explained(dashboard: Dashboard) -> None
     dashboard.shows("source-badge", timeline="none")
     same(dashboard, result(dashboard, "run=host"))
     for view in ("overview", "operators", "kernels"):
-        dashboard.get(f"rail-{view}").click()
+        dashboard.go_to(view)
         dashboard.shows(f"page-{view}")
         expect(dashboard.shows("no-device-times")).to_contain_text("host activity only")
     assert dashboard.get("table-kernels").count() == 0

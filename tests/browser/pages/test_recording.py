@@ -79,7 +79,7 @@ def test_an_old_link_opens_its_section(
     dashboard = visit(doubtful).open(run="odd", view=view)
     dashboard.shows("page-recording")
     expect(dashboard.shows(testid)).to_be_in_viewport()
-    dashboard.get("rail-kernels").click()
+    dashboard.go_to("kernels")
     dashboard.shows("page-kernels")
     assert "section" not in dashboard.state()
 
@@ -91,7 +91,7 @@ def test_doubts_stand_beside_the_figures_and_lead_to_their_finding(
     dashboard.shows("doubts-steps", code="unlinked_activities", severity="warning")
     assert dashboard.get("doubts-totals").count() == 0
     for view in ("operators", "kernels"):
-        dashboard.get(f"rail-{view}").click()
+        dashboard.go_to(view)
         doubts = dashboard.shows(f"doubts-{view}", code="unlinked_activities")
         expect(doubts).to_contain_text("1 of 3 device activities")
     doubts.get_by_role("link").press("Enter")
@@ -101,7 +101,7 @@ def test_doubts_stand_beside_the_figures_and_lead_to_their_finding(
     dashboard.pick("run", "sound")
     dashboard.shows("nothing-found")
     for view in ("overview", "operators", "kernels", "memory"):
-        dashboard.get(f"rail-{view}").click()
+        dashboard.go_to(view)
         dashboard.shows(f"page-{view}")
         assert dashboard.inside.locator(".doubts").count() == 0
 

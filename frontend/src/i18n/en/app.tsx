@@ -18,7 +18,7 @@ export const topbar = {
   source: "Where device times come from",
   findings: "Findings",
   findingsHelp: "What is doubtful about the data",
-  withExamples: "with examples",
+  aboutRecording: "about this recording",
 };
 
 export const help = {
@@ -59,6 +59,40 @@ export const help = {
   },
 };
 
+/** The tour for newcomers. */
+export const tour = {
+  title: "Tour in five steps",
+  offer: "New here? Five steps",
+  never: "Do not offer the tour again",
+  of: (step: number, steps: number) => `${step} of ${steps}`,
+  back: "Back",
+  next: "Next",
+  done: "Done",
+  close: "Close",
+  steps: [
+    {
+      title: "The verdict.",
+      text: "What limits the step, and how much shorter it is without that.",
+    },
+    {
+      title: "Top issues.",
+      text: "Each has its fix and its saving. Try it replays the step without the problem.",
+    },
+    {
+      title: "The window.",
+      text: "All figures are of this window: the steady steps, one step, or everything.",
+    },
+    {
+      title: "Where time goes.",
+      text: "Operators, kernels, calls, modules and functions, as a table, a flame graph or a roofline. A row opens its calls.",
+    },
+    {
+      title: "The timeline.",
+      text: "Every link with a time leads there. Press ? for the keys.",
+    },
+  ],
+};
+
 /** A logdir without traces. */
 export const emptyLogdir = {
   looking: (logdir: string) => `Looking for traces in ${logdir}…`,
@@ -74,17 +108,49 @@ export const emptyLogdir = {
   else: "What else was found",
 };
 
+/** The entries of the navigation, and the tabs of "where time goes". */
+export const entries = {
+  summary: "Summary",
+  timeline: "Timeline",
+  time: "Where time goes",
+  memory: "Memory",
+  ranks: "Ranks",
+  compare: "Compare",
+  sql: "SQL",
+  by: "By",
+  as: "Drawn as",
+  rows: {
+    operators: "Operators",
+    kernels: "Kernels",
+    calls: "Runtime calls",
+    modules: "Modules",
+    functions: "Functions",
+  },
+  drawings: { table: "Table", tree: "Tree", flame: "Flame graph", roofline: "Roofline" },
+  /** What the recording lacks, and the option that records it. */
+  absent: (options: readonly string[]) => `Not recorded: ${options.join(", ")}`,
+  bring: {
+    memory: "memory (profile_memory)",
+    modules: "modules (with_modules)",
+    functions: "functions (with_stack)",
+    ranks: "other ranks (one file each)",
+  },
+  absentHelp: "How to record them",
+  skip: "Skip to the page",
+  unknownPage: (name: string) => `There is no page “${name}”. This is the summary.`,
+};
+
 export const pageTitles = {
-  overview: "Overview",
-  advice: "Advice",
-  whatif: "What if",
+  overview: "Summary",
+  advice: "Issues",
+  whatif: "What-if",
   timeline: "Timeline",
   operators: "Operators",
   kernels: "Kernels",
   memory: "Memory",
   modules: "Modules",
   flame: "Flame graph",
-  distributed: "Distributed",
-  diff: "Diff",
+  distributed: "Ranks",
+  diff: "Difference",
   sql: "SQL",
 };

@@ -21,7 +21,7 @@ export const topbar: Translation<typeof english.topbar> = {
   source: "设备时间的来源",
   findings: "数据疑点",
   findingsHelp: "数据的疑点",
-  withExamples: "含示例",
+  aboutRecording: "关于此采集",
 };
 
 export const help: Translation<typeof english.help> = {
@@ -60,6 +60,27 @@ export const help: Translation<typeof english.help> = {
   },
 };
 
+export const tour: Translation<typeof english.tour> = {
+  title: "五步导览",
+  offer: "第一次使用？五步导览",
+  never: "不再提示导览",
+  of: (step, steps) => `第 ${step} 步，共 ${steps} 步`,
+  back: "上一步",
+  next: "下一步",
+  done: "完成",
+  close: "关闭",
+  steps: [
+    { title: "结论。", text: "是什么限制了 step，去掉它之后 step 会短多少。" },
+    { title: "首要问题。", text: "每个问题都有修复方法和可节省的时间。“试算”会在去掉该问题后重放 step。" },
+    { title: "时间窗口。", text: "所有数字都属于这个窗口：稳定的 step、某一个 step，或全部。" },
+    {
+      title: "时间去向。",
+      text: "算子、kernel、调用、模块和函数，可显示为表格、火焰图或 Roofline 图。点击一行可查看其各次调用。",
+    },
+    { title: "时间线。", text: "每个带时间的链接都通向这里。按 ? 查看按键。" },
+  ],
+};
+
 export const emptyLogdir: Translation<typeof english.emptyLogdir> = {
   looking: (logdir) => `正在 ${logdir} 中查找 trace…`,
   title: (logdir) => (logdir ? `${logdir} 中还没有 trace` : "logdir 中还没有 trace"),
@@ -74,9 +95,39 @@ export const emptyLogdir: Translation<typeof english.emptyLogdir> = {
   else: "其他发现",
 };
 
+export const entries: Translation<typeof english.entries> = {
+  summary: "总览",
+  timeline: "时间线",
+  time: "时间去向",
+  memory: "内存",
+  ranks: "Rank",
+  compare: "比较",
+  sql: "SQL",
+  by: "按",
+  as: "显示为",
+  rows: {
+    operators: "算子",
+    kernels: "Kernel",
+    calls: "运行时调用",
+    modules: "模块",
+    functions: "函数",
+  },
+  drawings: { table: "表格", tree: "树", flame: "火焰图", roofline: "Roofline 图" },
+  absent: (options) => `未采集：${options.join("、")}`,
+  bring: {
+    memory: "内存（profile_memory）",
+    modules: "模块（with_modules）",
+    functions: "函数（with_stack）",
+    ranks: "其他 rank（每个一个文件）",
+  },
+  absentHelp: "如何采集",
+  skip: "跳到页面内容",
+  unknownPage: (name) => `没有名为“${name}”的页面，现显示总览。`,
+};
+
 export const pageTitles: Translation<typeof english.pageTitles> = {
-  overview: "概览",
-  advice: "建议",
+  overview: "总览",
+  advice: "问题",
   whatif: "假设分析",
   timeline: "时间线",
   operators: "算子",
@@ -84,7 +135,7 @@ export const pageTitles: Translation<typeof english.pageTitles> = {
   memory: "内存",
   modules: "模块",
   flame: "火焰图",
-  distributed: "分布式",
-  diff: "对比",
+  distributed: "Rank",
+  diff: "差异",
   sql: "SQL",
 };

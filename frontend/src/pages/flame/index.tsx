@@ -61,7 +61,7 @@ export function Flame({ selected, base }: PageProps) {
         {(result) => (
           <>
             {result.by === "device" && <MissingStreams streams={result.provenance.missing_streams} />}
-            <Graph {...{ result, ignored, kind, levels: shown, hostOnly: host, ofStep: step !== null }} />
+            <Graph {...{ result, ignored, kind, hostOnly: host, ofStep: step !== null }} />
           </>
         )}
       </Show>
@@ -79,7 +79,6 @@ export function Flame({ selected, base }: PageProps) {
 interface GraphProps {
   result: Result;
   kind: Tree;
-  levels: Levels;
   ignored: Ignored;
   hostOnly: boolean;
   /** Whether a step is selected. */
@@ -180,7 +179,7 @@ function firstFrame({ rows }: Result): string | null {
   return row ? fullName(row) : null;
 }
 
-function Choices({ result, levels, kind, hostOnly }: GraphProps) {
+function Choices({ result, kind, hostOnly }: GraphProps) {
   const { group } = state.value;
   const start = { tree: null, frame: null, zoom: null };
   return (
@@ -213,16 +212,6 @@ function Choices({ result, levels, kind, hostOnly }: GraphProps) {
             title: hostOnly ? texts.noDevice : texts.device.title,
           },
           { value: "host", ...texts.host },
-        ]}
-      />
-      <Segmented
-        label={texts.show}
-        value={levels}
-        onPick={(v) => go({ levels: v === "all" ? null : v, zoom: null, frame: null })}
-        choices={[
-          { value: "all", label: texts.everything, title: texts.everythingHelp(result.has_frames) },
-          { value: "operators", ...texts.operators },
-          { value: "modules", label: texts.modules, title: texts.modulesHelp(result.has_modules) },
         ]}
       />
       <Segmented

@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { KernelRow, KernelTable as Result } from "../../api/types";
 import { categoryOf } from "../../lib/color";
+import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { rowOfStep, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
@@ -82,6 +83,13 @@ function KernelTable({
           name={opened.name}
           full={opened.full_name}
           calls={opened.calls}
+          change={`kernel:${opened.full_name}=0`}
+          drawn={[
+            {
+              key: "roofline",
+              to: { view: "roofline", by: "kernel", filter: `name = ${quote(opened.name)}` },
+            },
+          ]}
           category={categoryOf(opened.kind)}
           step={step}
           inferred={inferred}

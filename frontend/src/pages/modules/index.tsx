@@ -10,6 +10,7 @@ import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
+import { Inspector } from "../../widgets/inspector/inspector";
 import { Table } from "../../widgets/table/table";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { ToggleAllButton, TreeToggle } from "../../widgets/table/tree-toggle";
@@ -17,6 +18,9 @@ import { linkProps } from "../../state/links";
 import { MissingStreams } from "../shared/data-warnings";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import { ModeledNote, workColumns } from "../shared/work";
+import { RowFacts } from "../shared/inspector/row-facts";
+import { TryIt } from "../shared/try-it";
+import type { Selected } from "../../state/selection";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
 
@@ -41,7 +45,7 @@ export function Modules({ selected, base }: PageProps) {
               {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
               <MissingStreams streams={result.provenance.missing_streams} />
               {result.source === "annotations" && <Annotations result={result} />}
-              <ModuleTree key={group} result={result} group={group} />
+              <ModuleTree key={group} result={result} group={group} place={selected} />
             </>
           )
         }
@@ -54,7 +58,7 @@ export function Modules({ selected, base }: PageProps) {
 const OPEN_DEPTH = 2;
 const OPEN_ROWS = 60;
 
-function ModuleTree({ result, group }: { result: Result; group: Group }) {
+function ModuleTree({ result, group, place }: { result: Result; group: Group; place: Selected }) {
   const { rows } = result;
   const { tree, setAll } = useOpenRows(rows, pathOf, () => openAtFirst(rows, group, state.value.selected));
   const turn = tree.setOpen;
@@ -62,48 +66,82 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
   const { selected } = state.value;
   const device = result.device_ns !== null;
   const words = result.source === "modules" ? texts.module : texts.annotation;
+  const opened = selected === null ? undefined : rows.find((r) => r.path === selected);
   return (
-    <Table
-      name="modules"
-      {...words}
-      columns={columns}
-      rows={rows}
-      rowKey={pathOf}
-      tree={{ ...tree, path: pathOf }}
-      {...tableInUrl()}
-      defaultSort={device ? "-share" : "-host_total_ns"}
-      selected={selected}
-      inferred={result.provenance.timeline === "inferred"}
-      onOpen={(r) => go({ selected: r.path === selected ? null : r.path }, "replace")}
+    <>
+      <Table
+        name="modules"
+        {...words}
+        columns={columns}
+        rows={rows}
+        rowKey={pathOf}
+        tree={{ ...tree, path: pathOf }}
+        {...tableInUrl()}
+        defaultSort={device ? "-share" : "-host_total_ns"}
+        selected={selected}
+        inferred={result.provenance.timeline === "inferred"}
+        onOpen={(r) => go({ selected: r.path === selected ? null : r.path }, "replace")}
+      >
+        {result.source === "modules" && (
+          <Segmented
+            label={texts.rows}
+            value={group}
+            onPick={(g) => go({ group: g === "class" ? null : g, selected: null })}
+            choices={[
+              { value: "class", label: texts.classes, title: texts.classesHelp },
+              { value: "instance", label: texts.modules, title: texts.modulesHelp },
+            ]}
+          />
+        )}
+        <span class="segmented">
+          <ToggleAllButton
+            label={texts.expand}
+            title={texts.expandHelp}
+            testid="open-all"
+            onClick={() => setAll(new Set(rows.map((r) => r.path)))}
+          />
+          <ToggleAllButton
+            label={texts.collapse}
+            title={texts.collapseHelp}
+            testid="close-all"
+            onClick={() => setAll(new Set())}
+          />
+        </span>
+        <Outside result={result} words={words} />
+        <ModeledNote modeled={result.modeled} />
+      </Table>
+      {opened && <OpenModule row={opened} {...{ result, columns, place, noun: words.noun }} />}
+    </>
+  );
+}
+
+interface OpenModuleProps {
+  row: ModuleRow;
+  result: Result;
+  columns: readonly Column<ModuleRow>[];
+  place: Selected;
+  noun: string;
+}
+
+/** The inspector of a row: its figures, and the step without it. */
+function OpenModule({ row, result, columns, place, noun }: OpenModuleProps) {
+  return (
+    <Inspector
+      testid="module"
+      label={row.path}
+      kind={noun}
+      covered={state.value.event !== null}
+      close={() => go({ selected: null }, "replace")}
     >
+      <h2 class="wrap">{row.name}</h2>
+      <p class="wrap muted small full">{row.path}</p>
       {result.source === "modules" && (
-        <Segmented
-          label={texts.rows}
-          value={group}
-          onPick={(g) => go({ group: g === "class" ? null : g, selected: null })}
-          choices={[
-            { value: "class", label: texts.classes, title: texts.classesHelp },
-            { value: "instance", label: texts.modules, title: texts.modulesHelp },
-          ]}
-        />
+        <p class="ways">
+          <TryIt selected={place} change={`module:${row.name}=0`} label={t.tryIt.without} />
+        </p>
       )}
-      <span class="segmented">
-        <ToggleAllButton
-          label={texts.expand}
-          title={texts.expandHelp}
-          testid="open-all"
-          onClick={() => setAll(new Set(rows.map((r) => r.path)))}
-        />
-        <ToggleAllButton
-          label={texts.collapse}
-          title={texts.collapseHelp}
-          testid="close-all"
-          onClick={() => setAll(new Set())}
-        />
-      </span>
-      <Outside result={result} words={words} />
-      <ModeledNote modeled={result.modeled} />
-    </Table>
+      <RowFacts row={row} columns={columns} without={["name", "calls"]} />
+    </Inspector>
   );
 }
 

@@ -108,6 +108,8 @@ function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
       of={longest === null ? null : { view: "operator_calls", index: longest, group }}
       name={wordOf(row, group)}
       calls={row.calls}
+      change={name === null ? null : `operator:${name}=0`}
+      drawn={name === null ? [] : drawingsOf(name)}
       category="cpu"
       step={step}
       inferred={false}
@@ -130,6 +132,11 @@ function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
     </RowInspector>
   );
 }
+
+const drawingsOf = (name: string) => [
+  { key: "flame" as const, to: { view: "flame", levels: "operators", filter: quote(name) } },
+  { key: "roofline" as const, to: { view: "roofline", filter: `name = ${quote(name)}` } },
+];
 
 /** What a click on a row shows: the operators of its category, or its inspector. */
 function open(row: OperatorRow, group: Group, isOpen: boolean): void {

@@ -11,7 +11,7 @@ import { RecordingLine } from "../shared/recording-line";
 import { RooflineThumbnail } from "./roofline-thumbnail";
 import { Steps } from "./steps";
 import { VerdictLine } from "./verdict-line";
-import { TimeAccount } from "./time-account";
+import { AccountWithPath } from "./account-with-path";
 import { Card } from "../shared/card";
 import { Findings } from "../shared/load-states";
 import { NoDeviceTimes } from "../shared/no-device-times";
@@ -40,16 +40,14 @@ export function Overview({ selected, base }: PageProps) {
           </div>
         )}
       </Card>
+      <TopFindings selected={selected} />
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
       <Card lines={3} resource={step === null ? { ...now, loaded: { status: "ready", value: base } } : now}>
         {(result) => <KeyFigures all={base} now={result} step={step} />}
       </Card>
-      <div class="columns">
-        <Card title={t.timeAccount.title} lines={12} resource={now}>
-          {(result) => <TimeAccount now={result} step={step} />}
-        </Card>
-        <TopFindings selected={selected} />
-      </div>
+      <Card title={t.timeAccount.title} lines={12} resource={now}>
+        {(result) => <AccountWithPath now={result} selected={selected} />}
+      </Card>
       <div class="columns">
         <div class="overview-side">
           <Hotspots selected={selected} />

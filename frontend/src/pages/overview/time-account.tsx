@@ -9,12 +9,12 @@ import { DataWarnings } from "../shared/data-warnings";
 import { classGroups, shareRange } from "./account-limits";
 import { countSteps } from "./step-counts";
 import { TimeBar } from "./time-bar";
-import { TimeClasses } from "./time-classes";
+import { TimeClasses, type Replayed } from "./time-classes";
 import "./time-account.css";
 
 const texts = t.timeAccount;
 
-interface TimeAccountProps {
+interface TimeAccountProps extends Replayed {
   now: Overview;
   step: number | null;
   /** Of all steps, where `now` has only some of them. */
@@ -22,7 +22,13 @@ interface TimeAccountProps {
 }
 
 /** Nothing where a device was used and the trace has no times of it. */
-export function TimeAccount({ now, step, counts = countSteps(now.steps) }: TimeAccountProps) {
+export function TimeAccount({
+  now,
+  step,
+  counts = countSteps(now.steps),
+  path = null,
+  tried,
+}: TimeAccountProps) {
   const chosen = now.device_accounts.find((d) => String(d.device) === state.value.device);
   const account = chosen?.account ?? now.account;
   if (account === null) return null;
@@ -40,7 +46,13 @@ export function TimeAccount({ now, step, counts = countSteps(now.steps) }: TimeA
       <DataWarnings findings={now.provenance.warnings} figures={["totals"]} />
       <Devices now={now} chosen={chosen?.device ?? null} />
       <TimeBar groups={groups} window={account.window_ns} />
-      <TimeClasses groups={groups} window={account.window_ns} end={now.duration_ns} />
+      <TimeClasses
+        groups={groups}
+        window={account.window_ns}
+        end={now.duration_ns}
+        path={path}
+        tried={tried}
+      />
       {account.missing.length > 0 && (
         <ul class="plainlist muted small missing" data-testid="account-missing">
           {account.missing.map((sentence) => (

@@ -8,6 +8,7 @@ import { SeverityMark } from "../shared/data-warnings";
 import { MARKS } from "../shared/finding-parts";
 import { linkProps } from "../../state/links";
 import { FunctionLink } from "../shared/source-link";
+import { TryIt } from "../shared/try-it";
 import "../shared/card.css";
 import "./top-findings.css";
 
@@ -52,7 +53,7 @@ export function TopFindings({ selected }: { selected: Selected }) {
           ) : (
             <ol>
               {rows.map((row) => (
-                <FindingLine key={row.rule} row={row} />
+                <FindingLine key={row.rule} row={row} selected={selected} />
               ))}
             </ol>
           )}
@@ -73,20 +74,24 @@ function more(found: number, shown: number): string {
   return found > shown ? texts.all(found) : texts.why;
 }
 
-export function FindingLine({ row }: { row: AdviceRow }) {
+/** In a document without pages nothing can be tried: there is no `selected`. */
+export function FindingLine({ row, selected }: { row: AdviceRow; selected?: Selected }) {
   const mark = MARKS[row.severity];
   return (
     <li data-key={row.rule} data-value={row.saving_ns ?? ""}>
       <SeverityMark severity={mark.shape} word={mark.word} />
-      <a class="wrap" {...linkProps({ view: "advice", selected: row.rule })}>
-        {row.title}
-      </a>
-      <span title={texts.ofSteps(exactDuration(row.saving_ns))}>
-        <b>−{percent(row.saving_share)}</b>{" "}
-        <span class="muted">{texts.perStep(duration(row.saving_per_step_ns))}</span>{" "}
+      <span class="what">
+        <a class="wrap" {...linkProps({ view: "advice", selected: row.rule })}>
+          {row.title}
+        </a>{" "}
         {row.where && <FunctionLink where={row.where} />}
       </span>
+      <span class="saves" title={texts.ofSteps(exactDuration(row.saving_ns))}>
+        <b>−{percent(row.saving_share)}</b>{" "}
+        <span class="muted">{texts.perStep(duration(row.saving_per_step_ns))}</span>
+      </span>
       <p class="muted small">{row.fix}</p>
+      {selected && row.change !== null && <TryIt selected={selected} change={row.change} />}
     </li>
   );
 }

@@ -58,7 +58,7 @@ function Page(props: PartProps & { step: number | null }) {
   return (
     <>
       <div class="toolbar">
-        <ByChoice by={by} />
+        <ShapeChoice by={by} />
         <DTypeChoice dtype={dtype} result={result} />
         <Summary result={result} />
       </div>
@@ -69,13 +69,19 @@ function Page(props: PartProps & { step: number | null }) {
   );
 }
 
-function ByChoice({ by }: { by: By }) {
+/** Points of operators with one for each shape. The tabs of the page choose other points. */
+function ShapeChoice({ by }: { by: By }) {
+  if (by !== "operator" && by !== "shape") return null;
   return (
     <Segmented
       label={texts.point}
       value={by}
       onPick={(to) => go({ by: to === "operator" ? null : to, selected: null })}
-      choices={BY.map((value) => ({ value, label: texts.by[value], title: texts.byHelp[value] }))}
+      choices={(["operator", "shape"] as const).map((value) => ({
+        value,
+        label: texts.by[value],
+        title: texts.byHelp[value],
+      }))}
     />
   );
 }

@@ -16,6 +16,7 @@ export function RecordingLine({ overview }: { overview: Overview }) {
       <p>
         {recording.sentence} {recording.hint && <span class="muted">{recording.hint}</span>}
       </p>
+      {!isWhole && <Strip phases={recording.phases} whole={overview.duration_ns} />}
       {!isWhole && (
         <ul class="legend" aria-label={texts.phases} data-testid="phases">
           {partsOf(recording.phases).map((part) => (
@@ -29,6 +30,25 @@ export function RecordingLine({ overview }: { overview: Overview }) {
         </ul>
       )}
     </section>
+  );
+}
+
+/** The phases in proportion; the list below names them. */
+function Strip({ phases, whole }: { phases: readonly RecordingPhase[]; whole: number }) {
+  return (
+    <div class="phase-strip" aria-hidden="true" data-testid="phase-strip">
+      {phases.map((phase) => (
+        <i
+          key={phase.start_ns}
+          data-kind={phase.kind}
+          title={`${texts.kinds[phase.kind]} ${duration(lengthOf(phase))}`}
+          style={{
+            left: `${(100 * phase.start_ns) / whole}%`,
+            width: `${(100 * lengthOf(phase)) / whole}%`,
+          }}
+        />
+      ))}
+    </div>
   );
 }
 
@@ -70,6 +90,7 @@ interface PhaseProps {
 function Phase({ part: { phase, ns, phases }, end, isJudged }: PhaseProps) {
   return (
     <li data-key={phase.kind} data-value={ns} class={phase.kind === "steady" ? "muted" : ""}>
+      <i class="phase-mark" data-kind={phase.kind} aria-hidden="true" />
       <a
         {...stretch(phase.start_ns, phase.end_ns, end)}
         title={[exactDuration(ns), phase.sentence].filter(Boolean).join("\n")}

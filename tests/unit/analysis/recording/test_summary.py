@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.advice.judged_trace import JudgedTrace
 from tb_privateuse1.analysis.recording.judged_part import judged_part
-from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
+from tb_privateuse1.analysis.recording.summary import RecordingSummary, contents, summary
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -130,3 +130,13 @@ def test_the_judged_step_of_a_real_recording_is_its_own() -> None:
         found = of(place)
         each = found.judged_ns / max(len(found.judged_steps), 1) / 1e6
         assert each == pytest.approx(ms, rel=0.05)
+
+
+def test_a_recording_has_what_its_program_left_in_it() -> None:
+    run = Program()
+    with run.step():
+        run.op("aten::mm", 10)
+    assert contents(run.trace()) == ()
+    with run.step(), run.frame("nn.Module: Linear_0"):
+        run.op("aten::mm", 10, kernel=5)
+    assert contents(run.trace()) == ("kernels", "calls", "modules", "functions")

@@ -52,14 +52,8 @@ export const flame = {
   host: { label: "Host", title: "From call to return" },
   show: "Show",
   everything: "Everything",
-  everythingHelp: (frames: boolean): string =>
-    frames
-      ? "Python frames, modules, operators"
-      : "The trace was recorded without Python frames (with_stack=True).",
   operators: { label: "Operators", title: "Without Python frames" },
   modules: "Modules",
-  modulesHelp: (modules: boolean): string =>
-    modules ? "Modules only" : "No modules were recorded: annotations only",
   eachModule: "Each module",
   byClass: { label: "By class", title: "Modules of one class are one box" },
   find: "Find   ( / )",

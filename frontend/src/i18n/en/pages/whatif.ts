@@ -54,6 +54,19 @@ export const whatif = {
   toTimeline: "show it on the timeline",
 };
 
+/** A change that is tried where it is offered. */
+export const tryIt = {
+  try: "Try it",
+  without: "What if it were gone?",
+  help: (change: string) => `Replay the step with ${change}`,
+  replaying: "Replaying the step…",
+  again: "Try again",
+  unknown: "No step can be replayed.",
+  step: (before: string, now: string) => `${before} → ${now} per step,`,
+  gain: (share: string) => `−${share}`,
+  more: "what-if",
+};
+
 const kinds: Record<Gain["kind"], string> = {
   operator: "Operator",
   kernel: "Kernel",

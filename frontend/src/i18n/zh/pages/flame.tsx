@@ -48,11 +48,8 @@ export const flame: Translation<typeof english.flame> = {
   host: { label: "主机", title: "从调用到返回" },
   show: "显示",
   everything: "全部",
-  everythingHelp: (frames) =>
-    frames ? "Python 栈帧、模块、算子" : "采集此 trace 时没有记录 Python 栈帧（with_stack=True）。",
   operators: { label: "算子", title: "不含 Python 栈帧" },
   modules: "模块",
-  modulesHelp: (modules) => (modules ? "仅模块" : "没有记录模块：仅标注"),
   eachModule: "各个模块",
   byClass: { label: "按类", title: "同一类的模块合为一格" },
   find: "查找   ( / )",

@@ -47,6 +47,18 @@ export const whatif: Translation<typeof english.whatif> = {
   toTimeline: "在时间线中显示",
 };
 
+export const tryIt: Translation<typeof english.tryIt> = {
+  try: "试算",
+  without: "如果没有它？",
+  help: (change) => `用 ${change} 重放该 step`,
+  replaying: "正在重放 step…",
+  again: "重试",
+  unknown: "没有可重放的 step。",
+  step: (before, now) => `每 step ${before} → ${now}，`,
+  gain: (share) => `−${share}`,
+  more: "假设分析",
+};
+
 export const whatifTables: Translation<typeof english.whatifTables> = {
   kinds: {
     operator: "算子",

@@ -1,6 +1,6 @@
 // All that is known of one event, wherever it is selected.
-import type { Links } from "../../../api/types";
-import type { LinkProps } from "../../../state/links";
+import type { Item, Links } from "../../../api/types";
+import { isAlone, type LinkProps } from "../../../state/links";
 import type { Selected } from "../../../state/selection";
 import type { State } from "../../../state/url";
 import { t } from "../../../i18n";
@@ -11,6 +11,7 @@ import { Jump, Jumps, type Way } from "./jumps";
 import { Namesakes } from "./namesakes";
 import { RecordPart } from "./raw-record";
 import { Stack } from "./stack";
+import { TryIt } from "../try-it";
 import { WorkFacts } from "./work-facts";
 
 const texts = t.inspector;
@@ -57,6 +58,7 @@ export function Event({ links, selected, of = NONE, shift = 0, way, toTimeline, 
   return (
     <>
       <Places {...{ links, of, toTimeline, one }} />
+      {!one && <Without item={item} selected={selected} />}
       <EventFacts links={links} shift={shift} />
       {!one && <Namesakes {...{ item, selected, way }} />}
       {(item.table === "kernels" || (links.kernels_count ?? 0) > 0) && (
@@ -77,6 +79,25 @@ export function Event({ links, selected, of = NONE, shift = 0, way, toTimeline, 
         />
       )}
     </>
+  );
+}
+
+const CHANGED: Readonly<Partial<Record<Item["table"], string>>> = {
+  ops: "operator",
+  kernels: "kernel",
+  launches: "call",
+  frames: "function",
+};
+
+/** The step without all events of that name. */
+function Without({ item, selected }: { item: Item; selected: Selected }) {
+  const kind = CHANGED[item.table];
+  if (kind === undefined || isAlone()) return null;
+  const change = `${kind}:${item.full_name ?? item.name}=0`;
+  return (
+    <p>
+      <TryIt selected={selected} change={change} label={t.tryIt.without} />
+    </p>
   );
 }
 

@@ -1,8 +1,10 @@
 // The inspector of a row of the kernel or operator table: its figures and the calls behind it.
 import type { ComponentChildren } from "preact";
-import { go, state } from "../../../state/url";
+import { linkProps } from "../../../state/links";
+import { go, state, type State } from "../../../state/url";
 import { t } from "../../../i18n";
 import { Inspector } from "../../../widgets/inspector/inspector";
+import { TryIt } from "../try-it";
 import { Calls, type Asked, type CallsProps } from "./calls";
 
 interface RowInspectorProps extends Omit<CallsProps, "of"> {
@@ -11,13 +13,17 @@ interface RowInspectorProps extends Omit<CallsProps, "of"> {
   /** As its compiler wrote it. */
   full?: string;
   calls: number;
+  /** The step without the row's calls, as in the what-if; null where it has no name. */
+  change: string | null;
+  /** Other drawings of the same row. */
+  drawn?: readonly { key: "flame" | "roofline"; to: Partial<State> }[];
   /** What the table has of the row: rates, links to other pages. */
   children?: ComponentChildren;
 }
 
 const texts = t.instancesPanel;
 
-export function RowInspector({ of, full, calls, children, ...props }: RowInspectorProps) {
+export function RowInspector({ of, full, calls, change, drawn = [], children, ...props }: RowInspectorProps) {
   const { name } = props;
   const kernel = of?.view === "kernel_instances";
   return (
@@ -31,6 +37,14 @@ export function RowInspector({ of, full, calls, children, ...props }: RowInspect
     >
       <h2 class="wrap">{name}</h2>
       {full !== undefined && full !== name && <p class="wrap muted small full">{full}</p>}
+      <p class="ways">
+        {change !== null && <TryIt selected={props.selected} change={change} label={t.tryIt.without} />}
+        {drawn.map(({ key, to }) => (
+          <a key={key} {...linkProps(to)} data-testid={`row-${key}`}>
+            {t.entries.drawings[key]}
+          </a>
+        ))}
+      </p>
       {children}
       {of && <Calls {...props} of={of} />}
     </Inspector>
