@@ -93,12 +93,24 @@ function Step({ at }: { at: number }) {
   );
 }
 
-/** Marks the element that a step is about. */
+/** Marks the element that a step is about, once it is there: cards come one by one. */
 function usePointer(testid: string): void {
   useLayoutEffect(() => {
-    const target = document.querySelector(`[data-testid="${testid}"]`);
-    target?.scrollIntoView({ block: "nearest" });
-    target?.setAttribute("data-toured", "");
-    return () => target?.removeAttribute("data-toured");
+    let marked: Element | null = null;
+    const mark = (): void => {
+      const target = document.querySelector(`[data-testid="${testid}"]`);
+      if (target === marked) return;
+      marked?.removeAttribute("data-toured");
+      target?.setAttribute("data-toured", "");
+      target?.scrollIntoView({ block: "nearest" });
+      marked = target;
+    };
+    mark();
+    const observer = new MutationObserver(mark);
+    observer.observe(document.body, { childList: true, subtree: true });
+    return () => {
+      observer.disconnect();
+      marked?.removeAttribute("data-toured");
+    };
   }, [testid]);
 }

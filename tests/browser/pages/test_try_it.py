@@ -75,11 +75,11 @@ def test_the_account_has_the_critical_path_of_the_what_if(
 
 
 def test_the_tour_is_closed_for_ever(dashboard: Dashboard) -> None:
-    settled(dashboard.open(run="ddp"))
+    settled(dashboard.open(run="mlp"))
     dashboard.get("tour-start").click()
     for step in range(1, 6):
         dashboard.shows("tour", value=step)
-        assert dashboard.inside.locator("[data-toured]").count() == 1
+        expect(dashboard.inside.locator("[data-toured]")).to_have_count(1)
         dashboard.get("tour-next").click()
     expect(dashboard.get("tour")).to_have_count(0)
     dashboard.page.reload()
