@@ -88,6 +88,9 @@ texts: $(VENV)/.run frontend/node_modules/.stamp ## list the texts that have no 
 bench: $(VENV)/.test ## measure against peers and print the ratios
 	for one in $$(grep -l __main__ benchmarks/*.py); do $(BIN)/python -m benchmarks.$$(basename $$one .py); done
 
+pictures: $(VENV)/.test machine ## take the pictures of the READMEs and of the five tasks anew
+	$(BIN)/python -m docs.generate.screenshots
+
 api: $(VENV)/.run ## write generated files: types.ts, options.json, tables and lists in docs/
 	$(BIN)/python -m tb_privateuse1.server.typescript
 	$(BIN)/python -m docs.generate
@@ -115,7 +118,7 @@ clean: ## remove everything that was made here
 
 # What neither pip nor npm can bring: installed as root on Debian, else named.
 machine: compiler
-	@command -v chromium-headless-shell chromium google-chrome >/dev/null || $(call debian,chromium-headless-shell fonts-dejavu-core)
+	@command -v chromium-headless-shell chromium google-chrome >/dev/null || $(call debian,chromium-headless-shell fonts-dejavu-core fonts-wqy-microhei)
 
 compiler:
 	@command -v c++ >/dev/null || $(call debian,g++)
@@ -160,4 +163,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples quick units test vitest refdevice long coverage mutation check lint types texts bench api new-rule new-view docs build capture-wheel clean machine compiler
+.PHONY: help demo demo-live samples quick units test vitest refdevice long coverage mutation check lint types texts bench pictures api new-rule new-view docs build capture-wheel clean machine compiler

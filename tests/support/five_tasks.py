@@ -177,6 +177,18 @@ where step in (from own) and name like 'enumerate(DataLoader)%'"""
 
 ``steps`` stands for their names."""
 
+AT_PEAK = """
+with events as (
+        select *, lead(ts_ns) over (
+                partition by device_type, device, address order by ts_ns, row) as released_ns,
+            sum(bytes) over (order by ts_ns, row) as held
+        from memory where device_type <> 0),
+    peak as (select ts_ns as at_ns from events order by held desc, ts_ns limit 1)
+select o.name, e.bytes from events e join ops o on e.op = o.row, peak
+where e.bytes > 0 and e.ts_ns <= at_ns and (released_ns is null or released_ns > at_ns)
+order by e.bytes desc limit 2"""
+"""The two largest blocks of device memory that are alive at its peak, with their operators."""
+
 REMAINING = """
 with recursive blocks as (
         select *, lead(bytes) over (

@@ -105,17 +105,13 @@ function Launched({ row: { operator, function: name, function_share: share } }: 
       data-operator={operator ?? ""}
       data-function={name ?? ""}
     >
-      {operator && (
-        <span class="shrinks" title={operator}>
-          {operator}
-        </span>
-      )}
+      {operator && <span title={operator}>{operator}</span>}
       {name && (
         <span title={texts.functionShare(percent(share))}>
           <TitleLink title={name} />
         </span>
       )}
-      {name && (share ?? 0) < MOST && <span class="shrinks">{texts.otherFunctions}</span>}
+      {name && (share ?? 0) < MOST && <span>{texts.otherFunctions}</span>}
     </span>
   );
 }

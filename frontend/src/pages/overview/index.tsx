@@ -40,7 +40,7 @@ export function Overview({ selected, base }: PageProps) {
           </div>
         )}
       </Card>
-      <TopFindings selected={selected} />
+      <TopFindings selected={selected} limit={limitOf(now)} />
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
       <Card lines={3} resource={step === null ? { ...now, loaded: { status: "ready", value: base } } : now}>
         {(result) => <KeyFigures all={base} now={result} step={step} />}
@@ -48,13 +48,11 @@ export function Overview({ selected, base }: PageProps) {
       <Card title={t.timeAccount.title} lines={12} resource={now}>
         {(result) => <AccountWithPath now={result} selected={selected} />}
       </Card>
+      <Hotspots selected={selected} />
       <div class="columns">
-        <div class="overview-side">
-          <Hotspots selected={selected} />
-          <Card lines={6} resource={now}>
-            {(result) => <IdleBefore now={result} />}
-          </Card>
-        </div>
+        <Card lines={6} resource={now}>
+          {(result) => <IdleBefore now={result} />}
+        </Card>
         <Aside selected={selected} base={base} now={now} />
       </div>
       {base.steps.length > 1 && (
@@ -69,6 +67,9 @@ export function Overview({ selected, base }: PageProps) {
     </div>
   );
 }
+
+const limitOf = ({ loaded }: Resource<Result>) =>
+  (loaded.status === "ready" && loaded.value.verdict?.time_class) || null;
 
 interface AsideProps extends PageProps {
   now: Resource<Result>;

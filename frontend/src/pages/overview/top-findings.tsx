@@ -1,5 +1,5 @@
 // The findings with the largest estimated savings, at the top of the overview.
-import type { AdviceRow } from "../../api/types";
+import type { AdviceRow, ClassTime } from "../../api/types";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
@@ -16,12 +16,20 @@ const texts = t.topFindings;
 
 const SHOWN = 3;
 
+interface TopFindingsProps {
+  selected: Selected;
+  /** The class that the verdict names: where no rule has a remedy for it, that is said. */
+  limit: ClassTime["name"] | null;
+}
+
 /** They come later than the page: rules read all of the trace. */
-export function TopFindings({ selected }: { selected: Selected }) {
+export function TopFindings({ selected, limit }: TopFindingsProps) {
   const { loaded, retry } = useView("advice", selected, {});
   if (loaded.status === "canceled") return null;
   const found = loaded.status === "ready" ? loaded.value.rows : [];
   const rows = found.filter((r) => r.saving_ns).slice(0, SHOWN);
+  const open = loaded.status === "ready" ? loaded.value.open : [];
+  const untreated = open.find((one) => one.name === limit);
   return (
     <section
       class="top-findings"
@@ -56,6 +64,11 @@ export function TopFindings({ selected }: { selected: Selected }) {
                 <FindingLine key={row.rule} row={row} selected={selected} />
               ))}
             </ol>
+          )}
+          {untreated && (
+            <p data-testid="best-open" data-key={untreated.name}>
+              <b>{t.advice.open}:</b> {untreated.statement}
+            </p>
           )}
           <p class="small">
             <a {...linkProps({ view: "advice" })} data-testid="to-advice">
