@@ -101,9 +101,7 @@ def test_what_changed(page: Dashboard) -> None:
     page.get("rail-compare").click()
     page.get("tab-diff").click()
     page.shows("baserun-picker", value="loader/with-workers")
-    expect(page.shows("why").get_by_test_id("reason").first).to_contain_text(
-        "data loader"
-    )
+    expect(page.shows("why").get_by_test_id("reason").first).to_contain_text("data loader")
 
 
 @needs_traces
