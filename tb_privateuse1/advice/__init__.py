@@ -2,7 +2,7 @@
 
 __all__ = [
     "engine",
-    "fine",
+    "passed_checks",
     "rank_engine",
     "rank_rules",
     "rules",

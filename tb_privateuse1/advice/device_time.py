@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.analysis.idioms.products import Slow
+from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, lookup, sums_before

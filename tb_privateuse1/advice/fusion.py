@@ -13,10 +13,10 @@ from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
-from tb_privateuse1.analysis.idioms.loss_tails import loss_tails
+from tb_privateuse1.analysis.idioms.cross_entropy import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
@@ -112,7 +112,7 @@ def _of_device(case: RuleContext, spent: intervals.Set, launching: intervals.Set
     work = intervals.covered_length(limits.busy, *limits.chain)
     lead = int((work * limits.spare).sum())
     most = lead + intervals.length(intervals.intersect(launching, case.window))
-    shorter = bottleneck.shorten(saved, min(1.0, most / intervals.length(saved)))
+    shorter = device_bound.shorten(saved, min(1.0, most / intervals.length(saved)))
     return intervals.merge(own, shorter)
 
 

@@ -9,10 +9,10 @@ import zipfile
 from collections.abc import Callable
 from typing import IO, Any, Protocol
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 
 BROKEN: tuple[type[Exception], ...] = (
-    *packed.BROKEN,
+    *compressed_files.BROKEN,
     zipfile.BadZipFile,
     tarfile.TarError,
     struct.error,

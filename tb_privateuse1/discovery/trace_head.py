@@ -15,7 +15,7 @@ from typing import IO, Any, TypeVar
 
 from msgspec import Struct
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.archive_streams import MemberStream
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
@@ -199,18 +199,18 @@ def has_device_work(file: File) -> bool:
 def _blocks(file: File) -> Iterator[bytes]:
     with open_file(file.path, file.size) as opened:
         stream: IO[bytes] = opened
-        for _ in range(packed.MOST_LAYERS):
-            packing = packed.packing_of(stream.read(packed.HEAD_BYTES))
+        for _ in range(compressed_files.MOST_LAYERS):
+            packing = compressed_files.packing_of(stream.read(compressed_files.HEAD_BYTES))
             stream.seek(0)
             if packing is None:
                 break
-            stream = packed.open_unpacked(stream, packing)
-        left, rest = packed.most_bytes(file.size), b""
+            stream = compressed_files.open_unpacked(stream, packing)
+        left, rest = compressed_files.most_bytes(file.size), b""
         try:
             while left > 0 and (block := stream.read(_SCANNED)):
                 yield rest + block
                 rest, left = block[-_OVERLAP:], left - len(block)
-        except packed.BROKEN:
+        except compressed_files.BROKEN:
             pass  # the bytes before the damage still count
 
 
@@ -250,13 +250,13 @@ def find_format(file: File, formats: Sequence[_F]) -> _F | None:
 def _look(file: File, look: _Look[_T]) -> _T:
     with open_file(file.path, file.size) as opened:
         plain: IO[bytes] = opened
-        packing = packed.packing_of(opened.read(packed.HEAD_BYTES))
+        packing = compressed_files.packing_of(opened.read(compressed_files.HEAD_BYTES))
         opened.seek(0)
-        for _ in range(packed.MOST_LAYERS):
+        for _ in range(compressed_files.MOST_LAYERS):
             if packing is None:
                 break
-            plain = packed.open_unpacked(_Bounded(plain), packing)
-            packing = packed.packing_of(_read(plain, packed.HEAD_BYTES))
+            plain = compressed_files.open_unpacked(_Bounded(plain), packing)
+            packing = compressed_files.packing_of(_read(plain, compressed_files.HEAD_BYTES))
             plain.seek(0)
         # To go to the end of a file in an archive takes as long as of a packed one.
         return look(plain, plain is not opened or isinstance(opened, MemberStream), file)
@@ -301,6 +301,6 @@ def _read(stream: IO[bytes], most: int) -> bytes:
             most -= len(block)
     except RemoteError:  # the connection failed, not the file
         raise
-    except packed.BROKEN:
+    except compressed_files.BROKEN:
         pass  # the bytes before the damage still count
     return b"".join(blocks)

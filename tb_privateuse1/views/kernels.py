@@ -17,10 +17,18 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.views.provenance import Provenance, provenance
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.shared_options import (
+    OffsetOption,
+    StepOption,
+    WindowOption,
+    chosen_window,
+)
 from tb_privateuse1.views.sorting import (
     SortOption,
     order_by_number,
@@ -28,15 +36,6 @@ from tb_privateuse1.views.sorting import (
     order_by_work,
     parse_sort,
     sorts,
-)
-from tb_privateuse1.views.view_inputs import (
-    OffsetOption,
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-    sums,
 )
 
 _SORTS = ("name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns")

@@ -29,14 +29,9 @@ from tb_privateuse1.trace import kernel_context, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
+from tb_privateuse1.views.provenance import Provenance, provenance
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    chosen_tracks,
-    provenance,
-    step_row,
-)
+from tb_privateuse1.views.shared_options import StepOption, chosen_tracks, step_row
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]

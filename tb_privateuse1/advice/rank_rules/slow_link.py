@@ -14,7 +14,7 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankRule,
 )
 from tb_privateuse1.advice.rules.rule import exact_percent, percent
-from tb_privateuse1.advice.worth import USUAL
+from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.i18n import say

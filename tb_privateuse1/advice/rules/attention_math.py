@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import intervals

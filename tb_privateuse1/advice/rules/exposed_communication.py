@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice import host_collectives
+from tb_privateuse1.advice import collectives_without_device
 from tb_privateuse1.advice.collectives import (
     OTHER,
     ExposedCollectives,
@@ -16,8 +16,8 @@ from tb_privateuse1.advice.collectives import (
 )
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ANY_PROGRAM
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.advice.thresholds import ANY_PROGRAM
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
@@ -73,15 +73,15 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield collectives that a later one repeats; else those that are slow in every step."""
-    rows = host_collectives.host_calls(case)
-    again = host_collectives.repeated_sums(case, rows)
-    claim = host_collectives.awaited(case, again)
+    rows = collectives_without_device.host_calls(case)
+    again = collectives_without_device.repeated_sums(case, rows)
+    claim = collectives_without_device.awaited(case, again)
     if case.share(intervals.length(claim)) >= ANY_PROGRAM:
         yield _repeated(case, again, claim)
         return
-    rate = host_collectives.slow_rate(case, rows)
+    rate = collectives_without_device.slow_rate(case, rows)
     # With even work, a rank works on for half of the time that it waits now: two ranks share it.
-    claim = bottleneck.shorten(host_collectives.awaited(case, rows), _EVEN)
+    claim = device_bound.shorten(collectives_without_device.awaited(case, rows), _EVEN)
     if rate is not None and case.share(intervals.length(claim)) >= ANY_PROGRAM:
         yield _late(case, rows, claim, rate)
 
@@ -127,7 +127,7 @@ def _late(case: RuleContext, rows: I64, claim: intervals.Set, rate: float) -> Ru
             "here move {memory:,.3g} GB/s. Other ranks come later because they have more to do, or "
             "the network is slow: the recordings of the other ranks tell, in the distributed view.",
             rate=rate,
-            memory=(host_collectives.host_memory(case.trace) or 0.0) / 1e9,
+            memory=(collectives_without_device.host_memory(case.trace) or 0.0) / 1e9,
         ),
         events=len(rows),
         evidence=case.examples("ops", case.trace.collectives.op[rows].astype(np.int64)),

@@ -1,4 +1,4 @@
-"""Sorts whose order is read for a few elements only."""
+"""Full sorts of which a few elements are read: topk would do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.partial_sorts import partial_sorts
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import shorten

@@ -1,4 +1,4 @@
-"""Rotary embedding as a chain of operators."""
+"""Rotary position embedding as a chain of operators, which one kernel would do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tb_privateuse1.advice.idiom_finding import find_idiom
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import say
 
 

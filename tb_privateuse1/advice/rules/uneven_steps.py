@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.account.classes import CLASSES
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE
@@ -97,7 +97,7 @@ def _operators(case: RuleContext) -> I64:
 
 def _classes(case: RuleContext) -> list[intervals.Set]:
     """Return the judged time of each class of the account."""
-    own, time = case.stretches, [intervals.EMPTY] * len(CLASSES)
+    own, time = case.class_intervals, [intervals.EMPTY] * len(CLASSES)
     for number, rows in groupby.split_by_value(own.time_class):
         time[number] = intervals.union(own.start_ns[rows], own.end_ns[rows])
     return time
@@ -141,7 +141,7 @@ def _instants(case: RuleContext, steps: _Steps, chosen: Bools, excess: np.ndarra
             continue
         share = (excess[number] / np.maximum(steps.spent[number], 1))[chosen]
         at = np.searchsorted(starts, own[0], side="right") - 1
-        found = intervals.merge(found, bottleneck.shorten(own, share[at]))
+        found = intervals.merge(found, device_bound.shorten(own, share[at]))
     return found
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.advice.thresholds import NOISE
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
@@ -36,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     share = 1 - 1 / children[rows]
     order = np.argsort(ops.start_ns[rows], kind="stable")
     ranges = (ops.start_ns[rows][order], ops.end_ns[rows][order])
-    claim = case.of_host(intervals.union(*bottleneck.shorten(ranges, share[order])))
+    claim = case.of_host(intervals.union(*device_bound.shorten(ranges, share[order])))
     if claim is not None and case.share(intervals.length(claim)) < NOISE:
         return
     names = sorted({case.trace.text(name) for name in ops.name[rows]})

@@ -1,4 +1,4 @@
-"""Distribute the time of a trace's steps over items that another trace may have, too.
+"""Sum each step's time by operator, kernel or module, so that two traces can be compared.
 
 An item is identified by its name and a detail: input shapes, or the kind of device activity.
 """

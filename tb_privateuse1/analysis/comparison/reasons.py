@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import bounds as account_bounds
 from tb_privateuse1.analysis.account.classes import ClassName
-from tb_privateuse1.analysis.account.stretches import KINDS
+from tb_privateuse1.analysis.account.classification import KINDS
 from tb_privateuse1.analysis.account.table import has_account
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.reason_groups import Group, Groups, ReasonKind, group_cells

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.counters.curve_forms import Floats
+from tb_privateuse1.analysis.counters.curve_values import Floats
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.table import I64

@@ -1,4 +1,4 @@
-"""Merge the call trees of two traces, and sample the time of their nodes over steps."""
+"""Merge the call trees of two traces for a differential flame graph, with the spread over steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of embeddings with few rows in use, whose gradients and updates are of all rows."""
+"""Find embedding tables with few rows in use, whose gradients and updates are of all rows."""
 
 from __future__ import annotations
 

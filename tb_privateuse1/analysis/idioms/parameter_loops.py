@@ -12,10 +12,10 @@ import re
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.flow import flow_within
+from tb_privateuse1.analysis.idioms.data_flow import flow_within
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
-from tb_privateuse1.analysis.idioms.rates import reachable, start_up_ns
-from tb_privateuse1.analysis.idioms.repeated_symbols import Rounds, find_rounds
+from tb_privateuse1.analysis.idioms.repeated_sequences import Rounds, find_rounds
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize

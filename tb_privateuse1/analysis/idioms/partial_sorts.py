@@ -1,4 +1,4 @@
-"""Sorts whose order serves for a few elements only: the largest ones, or a threshold."""
+"""Find full sorts of which a few elements are read: the largest ones, or a threshold."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.idioms.cuts import CUTS, cut_share
 from tb_privateuse1.analysis.idioms.nodes import operators_named
+from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name

@@ -1,4 +1,4 @@
-"""Find rounds of a model that compute all earlier items once more: their input grows each time.
+"""Find generation without a key-value cache: each round computes all earlier items again.
 
 Generation without a cache of keys and values, or a recurrent network that starts at the first token
 each time.
@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.idioms.rates import printed_memory
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import known_call, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work

@@ -1,4 +1,4 @@
-"""Test whether units (ranks, hosts, groups) that do the same work differ by more than by chance.
+"""Test whether units (ranks, hosts, groups) with the same work differ by more than by chance.
 
 Under the hypothesis of chance, the units of one step are exchangeable and steps are independent.
 The probabilities by position and by count are upper bounds, so that their error rate holds for any

@@ -1,4 +1,4 @@
-"""Work against its roofs: least times, time above the roof, rates and shares.
+"""Compare work with its roofs: least time, time above the roof, rates and shares.
 
 docs/reference/definitions.md, "Work and roofs", defines each figure.
 """

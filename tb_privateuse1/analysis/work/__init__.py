@@ -17,6 +17,6 @@ __all__ = [
     "models",
     "operator_work",
     "registry",
-    "relations",
+    "related_calls",
     "replays",
 ]

@@ -16,7 +16,7 @@ from tb_privateuse1.readers.chrome.event_lines import (
     begins_with_event,
     lines_as_list,
 )
-from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.chrome.json_values import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.repair import repair_text
 from tb_privateuse1.readers.decompress import Source, first_bytes

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.file import has_own_file, open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.problem_tally import Tally
@@ -103,7 +103,7 @@ def open_database(path: str, progress: Progress | None = None) -> Iterator[Datab
     with contextlib.ExitStack() as stack:
         try:
             with open_file(path) as file:
-                packing = packed.packing_of(file.read(packed.HEAD_BYTES))
+                packing = compressed_files.packing_of(file.read(compressed_files.HEAD_BYTES))
             local = path
             if packing or not has_own_file(path):
                 copy = stack.enter_context(tempfile.NamedTemporaryFile(suffix=".db"))
