@@ -1,4 +1,4 @@
-"""Rules that find what to fix, and the engines that share out time and rank findings."""
+"""Advice: the rules that find what to fix, and the engines that run them and rank findings."""
 
 __all__ = [
     "engine",

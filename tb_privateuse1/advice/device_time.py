@@ -1,4 +1,4 @@
-"""Device time that limits a program: what others wait for, and what its own launch waits for."""
+"""Find the device time that limits a step: what the host or the device's own launches wait for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings on chains of operators that one fused operator would do: what goes, and what it saves.
+"""Build findings on chains of operators that one fused operator would do, with their saving.
 
 A fused operator takes away device time and the host's launches at once. Where host and device are
 about level, each alone would gain nothing.

@@ -1,4 +1,4 @@
-"""Build the finding of an idiom: the chains that one fused operator would do."""
+"""Build the finding of an idiom: a chain of operators that one fused operator would do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The launches and the work that go if a fix removes operators, or a share of each."""
+"""Count the launches and the device work that a fix removes with its operators."""
 
 from __future__ import annotations
 

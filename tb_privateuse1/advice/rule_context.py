@@ -1,4 +1,4 @@
-"""The argument of rules: rows by name or place, waits, examples, and what a fix removes."""
+"""What a rule is given: the trace's steady steps, lookups by name, waits, and savings of fixes."""
 
 from __future__ import annotations
 

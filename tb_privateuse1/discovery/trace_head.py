@@ -1,4 +1,4 @@
-"""Recognize traces and their formats and read their rank, from few bytes.
+"""Recognize a trace, its format and rank by its first bytes (and its last ones, if cheap).
 
 torch writes the metadata (``distributedInfo``, …) before the events. Tools that rewrite a trace may
 put it behind them, so the end of the file is read, too, if that is cheap. Two facts need the whole

@@ -1,4 +1,4 @@
-"""Unpack a file block by block: plain or packed, complete or cut off.
+"""Read a compressed or plain file block by block, complete or cut off.
 
 What it is packed with is in its first bytes (``discovery.compressed_files``), not in its name. What
 is in it may be packed in turn. A stream that is cut or damaged yields what could be unpacked, and

@@ -1,4 +1,4 @@
-"""The basis of an inferred timeline: the kind of its elapsed times, its constants, its anchors."""
+"""What an inferred timeline is based on: the kind of its elapsed times, device constants."""
 
 from __future__ import annotations
 

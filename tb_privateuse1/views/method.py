@@ -1,4 +1,4 @@
-"""The device timeline's method: measured, inferred or none, its sources and its error bounds."""
+"""How the device timeline was made: measured, inferred or none, with sources and error bounds."""
 
 from __future__ import annotations
 

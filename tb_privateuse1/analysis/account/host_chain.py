@@ -1,4 +1,4 @@
-"""Find what the host did while the device waited for it, from thread to thread that waits.
+"""Classify what the host did while the device was idle: per thread, and whom it waited for.
 
 The launching thread's own events come first. While it waits for another thread (a backward pass),
 that thread's events count. A worker without events of its own waits for the main thread. What is

@@ -1,4 +1,4 @@
-"""Rows of a comparison: operators, kernels, modules or annotations of two traces by name."""
+"""Tabulate two traces side by side: operators, kernels, modules or annotations by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read windows of a curve: at most one value for each part of the window.
+"""Read a window of a counter's curve: at most one value for each part of the window.
 
 Curves are built once per trace. The cost of a window depends on its parts; for steps within it, one
 look-up each, in blocks where they are many.

@@ -1,4 +1,4 @@
-"""Reduce one rank's trace to what the figures by process group need beside its calls.
+"""Reduce one rank's trace to the exposed communication of each process group.
 
 Exposed communication is divided among the calls: each instant belongs to the call in progress that
 began first. So the calls of a step sum to its exposed communication, however they overlap.

@@ -1,4 +1,4 @@
-"""Reduce one rank to reasons for being slow: idle causes, host waits, kernel times."""
+"""Reduce one rank's trace to why it may be slow: idle causes, host waits, kernel times."""
 
 from __future__ import annotations
 

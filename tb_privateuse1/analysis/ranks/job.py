@@ -1,4 +1,4 @@
-"""All readable ranks of a run, with lookups of what ranks have in common."""
+"""Join the reductions of all ranks of a run, with lookups of what ranks have in common."""
 
 from __future__ import annotations
 

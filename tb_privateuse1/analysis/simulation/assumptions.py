@@ -1,4 +1,4 @@
-"""Replay under each of several assumptions about what a recording does not say.
+"""Replay a change under several assumptions about what the recording does not say.
 
 The truth of a change lies among them, more or less: so a prediction is a range. The central replay
 keeps all delays as they were.

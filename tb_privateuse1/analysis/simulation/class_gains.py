@@ -1,4 +1,4 @@
-"""Replay the steps without a class of the account, or without all classes of a group.
+"""Compute what the step gains without a class of time, by replays.
 
 The gain of a class is the what-if's of ``class:NAME=0``. A step with half of a class is no longer
 than the mean of those with all of it and with none, so half gains at least half as much.

@@ -1,4 +1,4 @@
-"""Find what a change affects, and scale the weights of a replay by it.
+"""Find which ranges, kernels and waits a what-if change affects, and scale their time.
 
 A scope has ranges of host threads, shares of activities, waits, and times between activities. The
 scope of a class of time is where the account would have the class, whether the device is idle

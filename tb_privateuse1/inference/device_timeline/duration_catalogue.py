@@ -1,4 +1,4 @@
-"""Estimate durations of hidden kernels from visible instances of the same operator.
+"""Estimate durations of hidden kernels from visible kernels of the same operator.
 
 If the device was behind, the time between an operator's events is the duration of its work. Hidden
 instances of the same operator, shapes and dtypes are taken to last as long; failing that, those of

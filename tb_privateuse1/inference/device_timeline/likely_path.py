@@ -1,4 +1,4 @@
-"""Estimate the events' device times by a path through their elapsed times, inside the bounds.
+"""Estimate event times between their bounds: follow elapsed times from points tied to the host.
 
 The middle of two bounds is no path: neighbors would keep another distance than their elapsed time
 says. A path starts where the device is tied to the host, and follows the likely time of each

@@ -1,4 +1,4 @@
-"""The states that the phases of the event pipeline hand to each other."""
+"""Types that the phases of the event pipeline hand to each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimate the error of likely event times from independent rounding errors.
+"""Estimate how far the rounding of elapsed times moves inferred event times.
 
 Certain bounds on a chain add the worst error of each span. Independent rounding errors of k spans
 only add up to about the root of k. So each span gets the variance of a uniform distribution

@@ -1,4 +1,4 @@
-"""Read a whole file as raw columns, and single entries of it again."""
+"""Read a memory timeline as raw columns, and single entries of it again."""
 
 from __future__ import annotations
 

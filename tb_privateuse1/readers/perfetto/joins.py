@@ -1,4 +1,4 @@
-"""Make columns of all tracks and stages once a file is read: times, ranges, threads and links."""
+"""Join tracks, slices and stages to columns once a file is read: times, threads and links."""
 
 from __future__ import annotations
 

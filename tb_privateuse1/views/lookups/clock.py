@@ -1,4 +1,4 @@
-"""Align several ranks to one clock, so that the timeline can draw them side by side."""
+"""Align the clocks of several ranks, so that the timeline can draw them side by side."""
 
 from __future__ import annotations
 
