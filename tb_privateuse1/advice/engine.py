@@ -225,7 +225,7 @@ def failure_texts(title: str, failure: Failure) -> tuple[Text, Text, Text]:
     return (
         say("A check failed: {rule}", rule=title),
         say(
-            "The rule `{name}` raised `{error}`. It cannot say whether this trace has the issue. "
+            "The rule {name} raised {error}. It cannot say whether this trace has the issue. "
             "The other findings are complete.",
             name=failure.item,
             error=failure.reason,

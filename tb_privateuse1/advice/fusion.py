@@ -180,7 +180,7 @@ def describe(case: RuleContext, found: Fusion) -> str:
     chain = found.typical
     ops = found.ops(chain)
     names = [case.trace.text(case.trace.ops.name[row]) for row in ops.tolist()]
-    listed = [f"`{name}`" for name in names[:_LONGEST_LIST]]
+    listed = names[:_LONGEST_LIST]
     return say(
         "A typical one has {operators} ({names}) and takes {now:,.3g} µs of device time. One "
         "kernel would need about {fused:,.3g} µs at the rates that this recording reaches.",

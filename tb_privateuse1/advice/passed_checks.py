@@ -97,7 +97,7 @@ def _blocking(case: RuleContext) -> Iterator[FineRow]:
     share = case.share_of(*_of_groups("blocked"))
     if share < _LITTLE:
         text = say(
-            "No call of the judged steps blocks the host while the device idles: {share} of the "
+            "No call of the analyzed steps blocks the host while the device idles: {share} of the "
             "time.",
             share=percent(share),
         )

@@ -157,7 +157,7 @@ def _kernel(culprit: Culprit) -> str:
     if culprit.kernel is None:
         return ""
     time = milliseconds(culprit.kernel_ns or 0)
-    return say(", {time} of it in `{kernel}`", time=time, kernel=culprit.kernel[:120])
+    return say(", {time} of it in {kernel}", time=time, kernel=culprit.kernel[:120])
 
 
 def _evidence(case: RankContext, rank: int) -> str:

@@ -103,7 +103,7 @@ def _finding(case: RuleContext, own: ClassIntervals, op: int) -> RuleFinding:
         return _arrival(case, table, rows, call, intervals.length(claim), source)
     return RuleFinding(
         title=say(
-            "The host is blocked in `{call}`{inside}: {share} of the time",
+            "The host is blocked in {call}{inside}: {share} of the time",
             call=call,
             inside=inside,
             share=percent(case.share(intervals.length(claim))),
@@ -138,7 +138,7 @@ def _arrival(
     """Return the note on a program that waits for what others send."""
     return RuleFinding(
         title=say(
-            "The program waits for others in `{call}` {waiting} of the time",
+            "The program waits for others in {call} {waiting} of the time",
             call=call,
             waiting=percent(case.share(ns)),
         ),

@@ -156,7 +156,7 @@ RULE = Rule(
     title=say("Blocking copies"),
     cause="waiting",
     looks_for=say(
-        "Waits inside of `aten::copy_` and `_copy_from`, beside those of `.item()`. Not those for "
+        "Waits inside of aten::copy_ and _copy_from, beside those of .item(). Not those for "
         "results of several items that code outside of torch answers with new data."
     ),
     why=say(

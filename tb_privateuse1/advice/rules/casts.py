@@ -54,7 +54,7 @@ RULE = Rule(
     title=say("Conversions between types"),
     cause="device",
     looks_for=say(
-        "Kernels launched below `aten::_to_copy` that are no copies between host and device."
+        "Kernels launched below aten::_to_copy that are no copies between host and device."
     ),
     why=say("They read and write all of a tensor and compute nothing."),
     fix=say(

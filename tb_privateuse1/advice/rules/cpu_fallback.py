@@ -70,7 +70,7 @@ RULE = Rule(
     name="cpu_fallback",
     title=say("Operators that fell back to the CPU"),
     cause="fallback",
-    looks_for=say("`aten::_to_cpu` inside of an operator: torch's fallback for missing kernels."),
+    looks_for=say("aten::_to_cpu inside of an operator: torch's fallback for missing kernels."),
     why=say("Two copies and a synchronization surround each call, and the CPU is slower besides."),
     fix=say(
         "Register kernels for these operators in the backend, the costliest first; or express "

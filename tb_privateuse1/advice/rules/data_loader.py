@@ -49,7 +49,7 @@ RULE = Rule(
     name="data_loader",
     title=say("Input-bound"),
     cause="input",
-    looks_for=say("Time in `enumerate(DataLoader)` of several workers while the device is idle."),
+    looks_for=say("Time in enumerate(DataLoader) of several workers while the device is idle."),
     why=say("Workers that are too few or too slow let the device stand still at each step."),
     fix=say(
         "Raise num_workers and prefetch_factor, set persistent_workers=True and pin_memory=True; "

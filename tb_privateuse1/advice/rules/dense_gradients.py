@@ -56,7 +56,7 @@ RULE = Rule(
     title=say("Dense gradients of embeddings"),
     cause="device",
     looks_for=say(
-        "`embedding_dense_backward` or that of bags with at most one index for eight rows of the "
+        "embedding_dense_backward or that of bags with at most one index for eight rows of the "
         "table, and an optimizer that changes no row without a gradient: neither momentum nor "
         "moments nor a weight decay of that shape."
     ),

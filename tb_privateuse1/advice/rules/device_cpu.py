@@ -87,7 +87,7 @@ def _names(case: RuleContext, rows: I64) -> str:
     names, group = np.unique(name, return_inverse=True)
     total = groupby.sums(group, kernels.end_ns[rows] - kernels.start_ns[rows], len(names))
     order = np.argsort(-total, kind="stable")[:_TOP]
-    return join_list(f"`{trace.text(names[i])}`" for i in order)
+    return join_list(trace.text(names[i]) for i in order)
 
 
 def _types(case: RuleContext, rows: I64) -> str:

@@ -48,7 +48,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(
-            "{calls} of {names} within the judged steps. Such calls wait for the device and "
+            "{calls} of {names} within the analyzed steps. Such calls wait for the device and "
             "take up to milliseconds; the caching allocator makes them unnecessary once it "
             "holds enough.{reason}",
             calls=plural(len(rows), "call"),

@@ -58,7 +58,7 @@ RULE = Rule(
     title=say("Results of unknown size"),
     cause="waiting",
     looks_for=say(
-        "Waits inside of `aten::nonzero`, `masked_select`, `unique`, `repeat_interleave`, and of "
+        "Waits inside of aten::nonzero, masked_select, unique, repeat_interleave, and of "
         "an index with a mask."
     ),
     why=say("A shape that depends on data cannot be known before the device has computed it."),

@@ -108,8 +108,8 @@ def _repeated(case: RuleContext, rows: I64, claim: intervals.Set) -> RuleFinding
         confidence="medium",
         fix=say(
             "Average once for each step of the optimizer: run all parts but the last under "
-            "no_sync() of DistributedDataParallel (FSDP: set_requires_gradient_sync(False)); by "
-            "hand, call all_reduce after the last backward pass only."
+            "no_sync() of DistributedDataParallel (FSDP: set_requires_gradient_sync(False)); in "
+            "your own code, call all_reduce after the last backward pass only."
         ),
         code=_ONCE,
         source=case.source(case.ops(r"^c10d::")),
@@ -182,9 +182,9 @@ _SENTENCES: dict[Use | None, str] = {
 _FIXES: dict[Use | None, str] = {
     "gradients": say(
         "Start the collectives on a stream of their own while the backward pass runs: "
-        "DistributedDataParallel with smaller buckets (bucket_cap_mb), FSDP with prefetching; by "
-        "hand with async_op=True, waited for before the optimizer. Send less: bf16 gradients, or "
-        "accumulation over several steps."
+        "DistributedDataParallel with smaller buckets (bucket_cap_mb), FSDP with prefetching; in "
+        "your own code async_op=True, waited for before the optimizer. Send less: bf16 gradients, "
+        "or accumulation over several steps."
     ),
     "tensor_parallel": say(
         "Split a product so that parts of its sum are sent while the rest is computed "

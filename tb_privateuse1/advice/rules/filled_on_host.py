@@ -75,7 +75,7 @@ RULE = Rule(
     title=say("Filled on the host, then copied"),
     cause="launching",
     looks_for=say(
-        "`aten::zeros`, `randn`, … without a kernel, directly followed by `aten::to` with a copy "
+        "aten::zeros, randn, … without a kernel, directly followed by aten::to with a copy "
         "to the device."
     ),
     why=say("Filling on the device costs one launch; this costs host time, a copy, often a wait."),

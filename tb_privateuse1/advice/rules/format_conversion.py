@@ -73,7 +73,7 @@ def _operators(case: RuleContext, rows: I64) -> str:
     names, group = np.unique(ops.name[kernels.op[known]], return_inverse=True)
     total = groupby.sums(group, kernels.end_ns[known] - kernels.start_ns[known], len(names))
     order = np.argsort(-total, kind="stable")[:_TOP]
-    return join_list(f"`{case.trace.text(names[i])}`" for i in order) or say("no known operator")
+    return join_list(case.trace.text(names[i]) for i in order) or say("no known operator")
 
 
 RULE = Rule(

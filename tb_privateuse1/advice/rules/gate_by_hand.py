@@ -23,7 +23,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="gate_by_hand",
-    title=say("Gated activation by hand"),
+    title=say("Unfused gated activation"),
     cause="device",
     looks_for=say("An activation whose result a product reads, also past another product."),
     why=say("One kernel reads both tensors and writes the product."),

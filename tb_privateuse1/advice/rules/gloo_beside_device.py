@@ -42,7 +42,7 @@ RULE = Rule(
     name="gloo_beside_device",
     title=say("Communication by gloo"),
     cause="communication",
-    looks_for=say("`gloo:` ranges in a trace with device activities."),
+    looks_for=say("“gloo:” ranges in a trace with device activities."),
     why=say(
         "The host's network is slower than the devices' own links, and the copies come on top."
     ),

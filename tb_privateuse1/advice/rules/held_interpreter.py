@@ -36,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         explanation=say(
             "{pauses} of the thread that launches, in which another one runs Python, most often "
-            "`{name}`. The interpreter runs one thread at a time, and the device has nothing to do "
+            "{name}. The interpreter runs one thread at a time, and the device has nothing to do "
             "meanwhile.",
             pauses=plural(len(held[0]), "pause"),
             name=frame_title(case.trace.text(name)),

@@ -162,7 +162,7 @@ RULE = Rule(
     looks_for=say(
         "{rounds} or more equal rounds of operators, each on the next item of a tensor, that "
         "cannot need each other by the sizes of what they read and write; or {many} or more "
-        "`aten::select`, `slice` or `narrow` of equal shapes in a row, at most seven operators "
+        "aten::select, slice or narrow of equal shapes in a row, at most seven operators "
         "apart.",
         many=_MANY,
         rounds=ROUNDS,

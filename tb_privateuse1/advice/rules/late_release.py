@@ -80,7 +80,7 @@ def _finding(
 
 def _names(case: RuleContext, owners: I64) -> str:
     names = dict.fromkeys(
-        f"`{case.trace.text(case.trace.ops.name[row])}`" for row in owners.tolist() if row >= 0
+        case.trace.text(case.trace.ops.name[row]) for row in owners.tolist() if row >= 0
     )
     return join_list(list(names)[:_TOP])
 

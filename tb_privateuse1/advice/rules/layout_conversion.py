@@ -60,7 +60,7 @@ RULE = Rule(
     title=say("Layout conversions"),
     cause="device",
     looks_for=say(
-        "Kernels launched below `aten::contiguous` or `aten::clone`, and transposing kernels."
+        "Kernels launched below aten::contiguous or aten::clone, and transposing kernels."
     ),
     why=say("They read and write all of a tensor for nothing new."),
     fix=say(

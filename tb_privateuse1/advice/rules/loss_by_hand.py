@@ -20,7 +20,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     yield from find_fusion(
         case,
         found,
-        title=say("The cross entropy is computed by hand: {share} of the time"),
+        title=say("The cross entropy is unfused: {share} of the time"),
         explanation=say(
             "Exponentials, their sums and logarithms are separate operators, and so are "
             "their gradients. Each reads and writes the scores of all classes."
@@ -35,7 +35,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="loss_by_hand",
-    title=say("Cross entropy by hand"),
+    title=say("Unfused cross entropy"),
     cause="device",
     looks_for=say(
         "A sum of exponentials over rows, its logarithm and a difference or a quotient, with what "

@@ -41,7 +41,7 @@ RULE = Rule(
     title=say("Lookup by a one-hot product"),
     cause="device",
     looks_for=say(
-        "A product that reads the result of `aten::one_hot`, of ones scattered into zeros, or of a "
+        "A product that reads the result of aten::one_hot, of ones scattered into zeros, or of a "
         "comparison of all with all, directly or through a cast."
     ),
     why=say(

@@ -113,8 +113,8 @@ RULE = Rule(
     title=say("Optimizer in a loop over parameters"),
     cause="launching",
     looks_for=say(
-        "`Optimizer.step` with many operators directly inside and neither `_foreach_` nor "
-        "`_fused_` among them."
+        "Optimizer.step with many operators directly inside and neither _foreach_ nor "
+        "_fused_ among them."
     ),
     why=say("A model has hundreds of parameters, most of them small: the host is busy launching."),
     fix=say(

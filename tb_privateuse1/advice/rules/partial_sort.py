@@ -55,9 +55,9 @@ RULE = Rule(
     title=say("Sort for a few elements"),
     cause="device",
     looks_for=say(
-        "`sort` or `argsort` of rows of 256 elements or more whose order is cut to half or less, "
-        "is read by a `gather` of an eighth or less, or only puts a mask of thresholds back with "
-        "`scatter`."
+        "sort or argsort of rows of 256 elements or more whose order is cut to half or less, "
+        "is read by a gather of an eighth or less, or only puts a mask of thresholds back with "
+        "scatter."
     ),
     why=say(
         "A sort works on each element about as often as the logarithm of the row's length. A "

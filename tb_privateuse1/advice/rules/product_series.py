@@ -34,7 +34,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             each=products / max(len(case.steps), 1),
         ),
         explanation=say(
-            "In a typical series, `{name}` of {shapes} runs {times:,} times and takes {now:,.3g} "
+            "In a typical series, {name} of {shapes} runs {times:,} times and takes {now:,.3g} "
             "µs of device time. One batched product would need about {fused:,.3g} µs.",
             name=trace.text(trace.ops.name[ops[0]]),
             shapes=shorten(trace.text(trace.ops.shapes[ops[0]]), LONGEST_INLINE),

@@ -49,7 +49,7 @@ def _finding(case: RuleContext, calls: calls_without_launches.ApartCalls) -> Rul
     where = say(" Most of the time went by in {names}.", names=join_list(inner)) if inner else ""
     return RuleFinding(
         title=say(
-            "The device waits for `{name}`: {share} of the time",
+            "The device waits for {name}: {share} of the time",
             name=name,
             share=percent(case.share(calls.ns)),
         ),

@@ -33,7 +33,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(
-            "{times} the compiler ran in the judged steps, while the device had nothing to do. "
+            "{times} the compiler ran in the analyzed steps, while the device had nothing to do. "
             "After the first steps that happens when a shape or another guard changes.",
             times=plural(len(times[0]), "time"),
         ),

@@ -52,8 +52,8 @@ RULE = Rule(
     title=say("Repeated tensors"),
     cause="device",
     looks_for=say(
-        "A copy of a tensor that `expand` has just made larger, as `repeat_interleave`, `repeat` "
-        "and `reshape` make it, before attention, a product or an elementwise operator."
+        "A copy of a tensor that expand has just made larger, as repeat_interleave, repeat "
+        "and reshape make it, before attention, a product or an elementwise operator."
     ),
     why=say(
         "The copy writes each element several times, and what reads it moves as much: for a cache "

@@ -16,7 +16,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     return find_idiom(
         case,
         "rotary",
-        say("Rotary embedding is written by hand: {each:,.0f} times a step"),
+        say("Rotary embedding is unfused: {each:,.0f} times a step"),
         say(
             "A negation, a concatenation, two products and a sum are separate operators "
             "over the whole query or key."
@@ -26,7 +26,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="rotary_by_hand",
-    title=say("Rotary embedding by hand"),
+    title=say("Unfused rotary embedding"),
     cause="device",
     looks_for=say("A negated half that a concatenation joins, and products with sums around it."),
     why=say("One kernel turns each pair of channels in registers, for query and key at once."),

@@ -44,7 +44,7 @@ RULE = Rule(
     name="single_process_loader",
     title=say("Data loader without workers"),
     cause="input",
-    looks_for=say("`enumerate(DataLoader)#_SingleProcessDataLoaderIter` while the device is idle."),
+    looks_for=say("enumerate(DataLoader)#_SingleProcessDataLoaderIter while the device is idle."),
     why=say("Loading and computing take turns instead of running side by side."),
     fix=say("DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True)."),
     threshold=say(

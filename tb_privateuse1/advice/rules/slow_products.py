@@ -111,7 +111,7 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Products in float32: by kernels that do not use the matrix units (vendor data "
-        "`slow_products`), by the data sheet's rates, or by a rate like that of element-wise work."
+        "slow_products), by the data sheet's rates, or by a rate like that of element-wise work."
     ),
     why=say("Most of the device's arithmetic lies idle."),
     fix=say(

@@ -104,7 +104,7 @@ def _inside(case: RuleContext, rows: I64) -> str:
         " Of its time, {parts}.",
         parts=join_list(
             say(
-                "{share} is in `{call}`",
+                "{share} is in {call}",
                 share=percent(int(total[i]) / whole),
                 call=case.trace.text(names[i]),
             )

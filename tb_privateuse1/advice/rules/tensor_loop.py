@@ -90,7 +90,7 @@ RULE = Rule(
     looks_for=say(
         "{rounds} or more equal rounds of at most {longest} elementwise operators, copies or "
         "reductions on tensors whose sizes change from round to round, outside of "
-        "`Optimizer.step`.",
+        "Optimizer.step.",
         rounds=ROUNDS,
         longest=LONGEST,
     ),

@@ -159,7 +159,7 @@ def _waits(case: RuleContext, steps: _Steps, kind: int, again: Bools) -> RuleFin
         explanation=join_sentences(
             [
                 say(
-                    "They run the same operators as the others. Of the class `{kind}` each has "
+                    "They run the same operators as the others. Of the class “{kind}” each has "
                     "about {more:,.4g} ms more, beside a median step of {median:,.4g} ms.",
                     kind=CLASSES[kind].label,
                     more=each / 1e6,
@@ -203,7 +203,7 @@ def _held_up(case: RuleContext, steps: _Steps, once: Bools, held: intervals.Set)
         ),
         explanation=say(
             "The median step takes {median:,.4g} ms. What the long ones have most of beyond "
-            "that is time of the class `{kind}` ({more:,.4g} ms).{work}{first}",
+            "that is time of the class “{kind}” ({more:,.4g} ms).{work}{first}",
             median=steps.median / 1e6,
             kind=CLASSES[kind].label,
             more=float(total[kind]) / 1e6,

@@ -56,8 +56,8 @@ RULE = Rule(
     title=say("Rows that nobody reads"),
     cause="device",
     looks_for=say(
-        "A product whose result passes through views and element-wise work to `select`, `slice` "
-        "or `narrow`, which together take half of it or less; no other operator reads as many "
+        "A product whose result passes through views and element-wise work to select, slice "
+        "or narrow, which together take half of it or less; no other operator reads as many "
         "elements before the next such product."
     ),
     why=say(

@@ -95,7 +95,7 @@ RULE = Rule(
     title=say("For-each operators without a kernel"),
     cause="fallback",
     looks_for=say(
-        "`aten::_foreach_add_` and the like with {many} or more `aten::add_` directly inside.",
+        "aten::_foreach_add_ and the like with {many} or more aten::add_ directly inside.",
         many=_MANY,
     ),
     why=say(
@@ -103,8 +103,8 @@ RULE = Rule(
     ),
     fix=say(
         "Register the _foreach_ operators that the optimizer uses in the backend (for SGD "
-        "`_foreach_add_` and `_foreach_mul_`, for Adam also lerp, addcmul, addcdiv, sqrt), or "
-        "`_fused_adam_`; where it has them, keep the parameters of one type and layout."
+        "_foreach_add_ and _foreach_mul_, for Adam also lerp, addcmul, addcdiv, sqrt), or "
+        "_fused_adam_; where it has them, keep the parameters of one type and layout."
     ),
     threshold=say(
         "{many} tensors and {least} of the step: real models have hundreds.",

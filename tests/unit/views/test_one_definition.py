@@ -94,7 +94,7 @@ def check_step_times(made: Trace) -> None:
     assert recording.judged_ns == saved.judged_ns
     if steady is not None:
         assert steady == round(saved.judged_ns / saved.steps)
-        assert f"of {durations.write_duration(steady)} judged" in recording.sentence or not (
+        assert f"of {durations.write_duration(steady)} analyzed" in recording.sentence or not (
             recording.judged_steps
         )
     if len(asked.steps) and len(made.kernels):
