@@ -27,7 +27,8 @@ _MUCH, _MOST, _GOOD = 0.1, 0.8, 0.7
 """Products of a lesser share of the judged time are no matter. Most of their time is on matrix
 units from the second share on; libraries reach about the third share of a data sheet's peak."""
 _EVEN, _STEPS = 1.1, 3
-"""Steps within a tenth of the median are even, by convention; two steps show no median."""
+"""The longest step as a multiple of the median one: below 1.07 in half of the 82 shared recordings
+of three steps or more, and below 1.1 in 52 %. Two steps show no median."""
 
 _LOADER = r"^enumerate\(DataLoader\)"
 _BY_HAND = r"^aten::(_scaled_dot_product_attention_math\w*|_?softmax)$"

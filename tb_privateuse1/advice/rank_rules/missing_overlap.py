@@ -16,8 +16,9 @@ from tb_privateuse1.advice.thresholds import ANY_PROGRAM
 from tb_privateuse1.i18n import say
 
 _HIDDEN = 0.5
-"""Share of the communication beside computation, by convention: DistributedDataParallel hides it
-beside the backward pass (S. Li et al., PyTorch Distributed, 2020)."""
+"""Share of the communication beside computation. DistributedDataParallel hides it beside the
+backward pass (S. Li et al., PyTorch Distributed, 2020); the eight shared recordings with
+communication kernels reach 0 to 46 %."""
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:

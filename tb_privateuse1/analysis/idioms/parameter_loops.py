@@ -25,7 +25,8 @@ from tb_privateuse1.trace.table import I64, Bools
 LONGEST = 12
 """Operators of a round: an unfused Adam takes that many."""
 ROUNDS = 8
-"""Rounds of a loop, by convention: fewer have few launches to save."""
+"""Rounds of a loop: in the shared recordings 1,936 sequences repeat twice to six times by chance,
+none seven times, and 19 loops eight to 32 times."""
 _CHANGES = 0.25
 """The least share of the calls whose sizes are not those of the round before: a model has several
 layers of one size in a row, but not all."""

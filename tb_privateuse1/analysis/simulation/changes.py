@@ -75,7 +75,7 @@ _MOST = 100.0
 _LONGEST = 100
 """Lines: each is looked up in all names of the trace. People write a few."""
 _NEAR = 3
-"""Names offered instead of one that is not there: a convention, as many as fit a line."""
+"""Names offered instead of one that is not there: as ``difflib.get_close_matches`` does itself."""
 
 
 class Change(Struct, frozen=True):
