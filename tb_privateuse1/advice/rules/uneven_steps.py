@@ -19,7 +19,7 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
 _FACTOR, _FEW = 1.3, 3
-"""Times the median: about ten standard deviations of steps, which are 3 % in the median of 82 shared
+"""Times the median: about ten standard deviations of steps, which are 3 % in the median of 82
 recordings (by the median deviation); 92 % of their 333 steps are shorter. Steps with a median."""
 _AGAIN = 3
 """Long steps of one kind: one or two may be chance."""

@@ -14,9 +14,7 @@ from tb_privateuse1.trace.columns import (
     sums_before,
 )
 from tb_privateuse1.trace.intervals import Set
-from tb_privateuse1.trace.table import I64, Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _BLOCK = 16
 """It changes no value, only the time: a part reads at most two blocks of each depth, and the blocks
@@ -32,7 +30,7 @@ class CurveLevel(Struct, frozen=True):
     most: tuple[I64, ...]
     """The greatest of each ``_BLOCK`` values, of each ``_BLOCK`` of these, and so on."""
 
-    def of_parts(self, edges: I64) -> Floats:
+    def of_parts(self, edges: I64) -> F64:
         """Return the greatest value of each part, including the one at its start."""
         at = np.searchsorted(self.at_ns, edges)
         low = np.maximum(latest_not_after(self.at_ns, edges[:-1]), 0)
@@ -64,9 +62,9 @@ class Share(Struct, frozen=True):
     at_ns: I64
     busy_ns: I64
 
-    def of_parts(self, edges: I64) -> Floats:
+    def of_parts(self, edges: I64) -> F64:
         """Return the covered share of each part."""
-        share: Floats = np.diff(self._until(edges)) / np.diff(edges)
+        share: F64 = np.diff(self._until(edges)) / np.diff(edges)
         return share
 
     def all_changes(self) -> None:
@@ -91,13 +89,13 @@ class Rate(Struct, frozen=True):
     until_ns: I64
     since_ns: I64
 
-    def of_parts(self, edges: I64) -> Floats:
+    def of_parts(self, edges: I64) -> F64:
         """Return the starts per ms in each part, or in the ms around the middle of a short one."""
         length = np.maximum(np.diff(edges), _MS)
         low = (edges[1:] + edges[:-1]) // 2 - length // 2
         until = np.searchsorted(self.until_ns, low + length)
         begun = np.maximum(until - np.searchsorted(self.since_ns, low), 0)
-        per_ms: Floats = begun * (_MS / length)
+        per_ms: F64 = begun * (_MS / length)
         return per_ms
 
     def all_changes(self) -> None:
@@ -108,13 +106,13 @@ class Flow(Struct, frozen=True):
     """Bytes per second while any transfer runs: ``rate`` holds from ``at_ns`` to the next entry."""
 
     at_ns: I64
-    rate: Floats
+    rate: F64
     runs: Bools
-    moved_bytes: Floats
+    moved_bytes: F64
     """Bytes up to ``at_ns``; ``busy_ns`` is the time up to it in which any transfer runs."""
     busy_ns: I64
 
-    def of_parts(self, edges: I64) -> Floats:
+    def of_parts(self, edges: I64) -> F64:
         """Return the bytes of each part divided by its busy time; 0 without any."""
         row = np.maximum(latest_not_after(self.at_ns, edges), 0)
         passed = np.maximum(edges - self.at_ns[row], 0)
@@ -138,25 +136,25 @@ class Mean(Struct, frozen=True):
     """
 
     at_ns: I64
-    value: Floats
-    area: Floats
+    value: F64
+    area: F64
 
-    def area_ns(self, start_ns: I64, end_ns: I64) -> Floats:
+    def area_ns(self, start_ns: I64, end_ns: I64) -> F64:
         """Return the level's sum over the time of each window."""
         return self._until(end_ns) - self._until(start_ns)
 
-    def of_parts(self, edges: I64) -> Floats:
+    def of_parts(self, edges: I64) -> F64:
         """Return the mean of each part."""
-        mean: Floats = self.area_ns(edges[:-1], edges[1:]) / np.diff(edges)
+        mean: F64 = self.area_ns(edges[:-1], edges[1:]) / np.diff(edges)
         return np.clip(mean, 0.0, 1.0)  # areas are rounded
 
     def all_changes(self) -> None:
         """Return None: a mean has values for parts only."""
 
-    def _until(self, at_ns: I64) -> Floats:
+    def _until(self, at_ns: I64) -> F64:
         row = np.maximum(latest_not_after(self.at_ns, at_ns), 0)
         passed = np.maximum(at_ns - self.at_ns[row], 0)
-        until: Floats = self.area[row] + self.value[row] * passed
+        until: F64 = self.area[row] + self.value[row] * passed
         return until
 
 
@@ -206,7 +204,7 @@ def flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> Flow:
     return Flow(at, rate, running, previous(moved, 0.0), previous(busy, 0))
 
 
-def mean(start_ns: I64, end_ns: I64, value: Floats) -> Mean:
+def mean(start_ns: I64, end_ns: I64, value: F64) -> Mean:
     """Return the sum of overlapping intervals as a level, at most 1 at any time.
 
     Each interval has a length.
@@ -217,7 +215,7 @@ def mean(start_ns: I64, end_ns: I64, value: Floats) -> Mean:
     return Mean(at, total, previous(area, 0.0))
 
 
-def _together(start_ns: I64, end_ns: I64, own: Floats) -> tuple[I64, Floats, Bools]:
+def _together(start_ns: I64, end_ns: I64, own: F64) -> tuple[I64, F64, Bools]:
     """Return the times of starts and ends, the sum from each on, and whether any interval runs."""
     at = np.concatenate((start_ns, end_ns))
     order = np.argsort(at, kind="stable")

@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.analysis.counters import curve_values
-from tb_privateuse1.analysis.counters.curve_values import Floats
 from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.trace.model import KERNEL, Kernels, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import F64, I32, I64
 
 
 def resident_share(trace: Trace, kernels: Kernels) -> curve_values.Mean | None:
@@ -49,7 +48,7 @@ def occupancy(trace: Trace, kernels: Kernels) -> float | None:
     return float(np.average(share[known], weights=(kernels.end_ns - kernels.start_ns)[known]))
 
 
-def _numbers_of(trace: Trace, kernels: Kernels, strings: I32) -> Floats:
+def _numbers_of(trace: Trace, kernels: Kernels, strings: I32) -> F64:
     """Return the number in each kernel's launch configuration; nan without one."""
     numbers = np.append(groups.parse_numbers(trace, strings), np.nan)
     return numbers[kernels.config]

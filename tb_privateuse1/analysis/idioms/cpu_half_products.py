@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
-from tb_privateuse1.trace.table import I64
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64
 
 _HALF = [DTYPES.index(name) for name in ("float16", "bfloat16")]
 _FULL = DTYPES.index("float32")

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
@@ -16,9 +15,7 @@ from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64
 
 _SORTS = ("sort", "argsort", "msort")
 _SHORT = 256

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
 from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
@@ -25,9 +24,7 @@ from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, starts_run, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I64, Bools
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _VIEWS = frozenset(
     (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
 from tb_privateuse1.analysis.work.arguments import UnknownWork
@@ -19,9 +18,7 @@ from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import ends_run, following, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
-from tb_privateuse1.trace.table import I64, Table, ThreadRow64
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Table, ThreadRow64
 
 ROUNDS, FEWER = 4, 3
 """Rounds in a row that grow by the same number: fewer may be batches of various sizes. A series of

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.batchable_products import Series, least_ns
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, PRODUCT, Graph, graph
-from tb_privateuse1.analysis.idioms.slow_products import F64, PLAIN, TILE
+from tb_privateuse1.analysis.idioms.slow_products import PLAIN, TILE
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import known_call
 from tb_privateuse1.trace import intervals
@@ -25,7 +25,7 @@ from tb_privateuse1.trace.columns import previous
 from tb_privateuse1.trace.groupby import group_rows, maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _BACKWARD = "autograd::engine::evaluate_function"
 _MOST = 4

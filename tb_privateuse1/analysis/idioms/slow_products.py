@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory, reachable
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, graph
@@ -18,9 +17,7 @@ from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, maxima
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I64, Bools
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _BALANCE = 4.0
 """FLOPs for each byte of the memory's rate. Matrix units of all data sheets here reach 30 and more;

@@ -10,13 +10,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.threads import activity
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I32, I64, Bools, Table, ThreadRow
+from tb_privateuse1.trace.table import F64, I32, I64, Bools, Table, ThreadRow
 
 _LONG_NS = 5_000
 """To wake a thread takes this long: a shorter pause is none."""
@@ -114,7 +113,7 @@ def _handed(thread: int, pauses: intervals.Set, worker: int, ends: I64, pairs: i
     )
 
 
-def _by_chance(chances: NDArray[np.float64]) -> float:
+def _by_chance(chances: F64) -> float:
     """Return the probability of chances as small as these together (Fisher 1925).
 
     Minus the sum of their logarithms has the distribution of a sum of exponential times.

@@ -15,7 +15,6 @@ BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 # Not behind a backslash: each escaped quote would start another search of the rest.
 _KEY = re.compile(rb'(?<!\\)"((?:[^"\\]++|\\.)*+)"\s*:\s*', re.DOTALL)
-_COMMAS = b" \t\r\n,"
 _SALVAGED = 1 << 20
 _MAX_TRIES = 1000
 

@@ -17,7 +17,7 @@ from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import MISSING_OF, Counters, Flows, Group, Progress, Raw
 from tb_privateuse1.readers.sqlite.columns import Places, Strings, Times
 from tb_privateuse1.readers.sqlite.database import Database
-from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.errors import TraceError, no_event
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.table import I64
 
@@ -144,8 +144,7 @@ def row_of_event(
         table = tables[int(checkpoints.offset_bytes[place])]
         found = database.row(table, event - int(checkpoints.event[place]))
     if found is None:
-        hint = say("Was it written again since it was read? Reload the list of runs.")
-        raise TraceError("no_event", say("{path} has no such event.", path=path), hint)
+        raise no_event(path)
     return table, found
 
 
