@@ -20,6 +20,8 @@ from typing import IO, Any, cast
 
 from isal import igzip, igzip_lib
 
+from tb_privateuse1.discovery.read_stream import ReadStream
+
 SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
 """The endings that are added to the names of packed files."""
 SUFFIX_PATTERN = rf"(?:{'|'.join(map(re.escape, SUFFIXES))})?$"
@@ -97,7 +99,7 @@ def open_unpacked(file: IO[bytes] | io.RawIOBase, packing: str) -> IO[bytes]:
     return cast(IO[bytes], Content(lambda: unpack(cast(IO[bytes], file), packing)))
 
 
-class Content(io.RawIOBase):
+class Content(ReadStream):
     """A file of blocks. To seek backward opens them again.
 
     A read gives less than it is asked for only at the end, or in front of a damage.
@@ -110,14 +112,6 @@ class Content(io.RawIOBase):
         self._place = 0
         """Of the next byte in ``_held``."""
         self._at = 0
-
-    def readable(self) -> bool:
-        """Return that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return that it can be sought in."""
-        return True
 
     def tell(self) -> int:
         """Return the place of the next read."""

@@ -25,6 +25,7 @@ from tb_privateuse1.discovery.formats import (
     Signs,
     other_kind,
 )
+from tb_privateuse1.discovery.read_stream import ReadStream
 from tb_privateuse1.discovery.remote import RemoteError
 
 _BLOCK = 64 << 10
@@ -214,18 +215,12 @@ def _blocks(file: File) -> Iterator[bytes]:
             pass  # the bytes before the damage still count
 
 
-class _Bounded(io.RawIOBase):
+class _Bounded(ReadStream):
     """The beginning of a packed file: one that unpacks to nothing must not be read to its end."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._left = _MOST
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         self._left = _MOST
