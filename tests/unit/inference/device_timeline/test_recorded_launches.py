@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1.trace.model import UNKNOWN
 from tests.support.repeats import repeats
-from tests.support.simulate import Op, Result, linear, simulate, step
+from tests.support.simulate import Op, errors_and_bounds, linear, simulate, step
 
 HOST_BOUND = [
     step(i, *[linear(host, 3_000) for host in (9_000, 14_000, 30_000, 60_000)]) for i in range(6)
@@ -16,17 +16,9 @@ ON_CPU = Op("aten::add_", 8_000, 1_000)
 """An operator on tensors of the host: it launches nothing, and its name does not show that."""
 
 
-def errors(result: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of the starts, and their bounds, in ns."""
-    kernels = result.trace.kernels
-    assert result.trace.ops.external_id[kernels.op].tolist() == sorted(result.ids.tolist())
-    order = np.argsort(result.ids)
-    return np.abs(kernels.start_ns - result.start_ns[order]), kernels.start_bound_ns
-
-
 def test_known_launches_tie_starts_to_the_host() -> None:
     inferred, known = simulate(HOST_BOUND), simulate(HOST_BOUND, record_launches=True)
-    (guess, wide), (error, bound) = errors(inferred), errors(known)
+    (guess, wide), (error, bound) = errors_and_bounds(inferred), errors_and_bounds(known)
     assert (error <= bound).all()
     assert np.median(error) < 100 < np.median(guess)
     assert np.median(bound) < np.median(wide)
@@ -90,6 +82,6 @@ def test_every_kernel_has_its_launch_and_starts_within_its_bound(
 ) -> None:
     program = [Op("aten::mm", host, 1_000, kernel, blocking=wait) for host, kernel, wait in ops]
     result = simulate([step(0, *program)], backlog=backlog, record_launches=True)
-    error, bound = errors(result)
+    error, bound = errors_and_bounds(result)
     known = bound >= 0
     assert (error[known] <= bound[known]).all()
