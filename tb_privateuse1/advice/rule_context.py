@@ -1,4 +1,4 @@
-"""What a rule is given: the trace's steady steps, lookups by name, waits, and savings of fixes."""
+"""The argument of a rule: the trace's steady steps, lookups by name, waits, savings of fixes."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import IO, Any, Protocol
 
 from tb_privateuse1.discovery import compressed_files
-from tb_privateuse1.discovery.read_stream import ReadStream
+from tb_privateuse1.discovery.compressed_files import ReadStream
 
 BROKEN: tuple[type[Exception], ...] = (
     *compressed_files.BROKEN,

@@ -20,8 +20,6 @@ from typing import IO, Any, cast
 
 from isal import igzip, igzip_lib
 
-from tb_privateuse1.discovery.read_stream import ReadStream
-
 SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
 """The endings that are added to the names of packed files."""
 SUFFIX_PATTERN = rf"(?:{'|'.join(map(re.escape, SUFFIXES))})?$"
@@ -97,6 +95,18 @@ def open_unpacked(file: IO[bytes] | io.RawIOBase, packing: str) -> IO[bytes]:
     if packing == "gzip":
         return cast(IO[bytes], igzip.open(file))  # type: ignore[no-untyped-call]
     return cast(IO[bytes], Content(lambda: unpack(cast(IO[bytes], file), packing)))
+
+
+class ReadStream(io.RawIOBase):
+    """A file to be read and sought in; subclasses have ``readinto``, ``seek`` and ``tell``."""
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return that it can be sought in."""
+        return True
 
 
 class Content(ReadStream):

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.archive_streams import MemberStream
+from tb_privateuse1.discovery.compressed_files import ReadStream
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
 from tb_privateuse1.discovery.formats import (
@@ -25,7 +26,6 @@ from tb_privateuse1.discovery.formats import (
     Signs,
     other_kind,
 )
-from tb_privateuse1.discovery.read_stream import ReadStream
 from tb_privateuse1.discovery.remote import RemoteError
 
 _BLOCK = 64 << 10

@@ -1,4 +1,4 @@
-"""What an inferred timeline is based on: the kind of its elapsed times, device constants."""
+"""The basis of an inferred timeline: the kind of its elapsed times, and the device's constants."""
 
 from __future__ import annotations
 

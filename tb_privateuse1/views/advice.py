@@ -13,8 +13,7 @@ from tb_privateuse1.advice.rules.rule import CAUSES, Rule
 from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 
 

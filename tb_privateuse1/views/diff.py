@@ -29,8 +29,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
     OffsetOption,
     WindowOption,

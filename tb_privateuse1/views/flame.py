@@ -22,8 +22,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 
 By = Literal["best", "device", "host"]

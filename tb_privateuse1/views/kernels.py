@@ -21,8 +21,7 @@ from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import F64, I64, Bools
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
     OffsetOption,
     StepOption,

@@ -14,8 +14,7 @@ from tb_privateuse1.trace.findings import PARTIAL, Finding
 from tb_privateuse1.trace.inference_basis import Constant, Kind
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, chosen_window
 
 _NOTHING = "no_device_times"

@@ -16,8 +16,7 @@ from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums, with_descendants
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 from tb_privateuse1.views.sorting import (
     SortOption,

@@ -18,8 +18,7 @@ from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
     OffsetOption,
     StepOption,

@@ -43,8 +43,7 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import isolate_fields
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, UNKNOWN, Kernels, Trace
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 
 

@@ -11,8 +11,7 @@ from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.findings import SEVERITIES, Finding
 from tb_privateuse1.trace.model import Kernels, Trace
 from tb_privateuse1.trace.table import Table
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, chosen_window
 
 

@@ -1,4 +1,4 @@
-"""What views of many traces get for each one: a rank or a recording, with its reduced trace."""
+"""A rank or a recording, as views of many traces get it: with its reduced trace."""
 
 from __future__ import annotations
 

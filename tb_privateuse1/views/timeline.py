@@ -29,8 +29,7 @@ from tb_privateuse1.trace import kernel_context, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import F64, I8, I32, I64
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, chosen_tracks, step_row
 
 Narrow = NDArray[np.float32]

@@ -82,7 +82,7 @@ class TrainingProgram(SizedProgram):
 
 
 def steps(step: Callable[[TrainingProgram], None], count: int = 4) -> TrainingProgram:
-    """Return a program of equal steps, each of which waits for the device."""
+    """Return a program of equal steps that wait for the device at their end."""
     run = TrainingProgram()
     for _ in range(count):
         with run.step():

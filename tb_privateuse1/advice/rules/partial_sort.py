@@ -1,4 +1,4 @@
-"""Full sorts of which a few elements are read: topk would do."""
+"""Full sorts whose order is read for a few elements only: topk would do."""
 
 from __future__ import annotations
 

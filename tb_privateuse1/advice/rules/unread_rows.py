@@ -1,4 +1,4 @@
-"""Matrix products of which only some rows are read later: the logits of a whole prompt, say."""
+"""Matrix products whose result is read in part only: the logits of a whole prompt, say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find full sorts of which a few elements are read: the largest ones, or a threshold."""
+"""Find full sorts whose order is read for a few elements: the largest ones, or a threshold."""
 
 from __future__ import annotations
 

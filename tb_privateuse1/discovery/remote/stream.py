@@ -13,7 +13,7 @@ import time
 from concurrent.futures import Future
 from typing import Any, BinaryIO, cast
 
-from tb_privateuse1.discovery.read_stream import ReadStream
+from tb_privateuse1.discovery.compressed_files import ReadStream
 from tb_privateuse1.discovery.remote.errors import remote_error
 from tb_privateuse1.discovery.remote.filesystem import Server, server_of
 from tb_privateuse1.discovery.remote.listing import status

@@ -28,8 +28,7 @@ from tb_privateuse1.views.flame import (
     nodes_below,
     ordered,
 )
-from tb_privateuse1.views.provenance import Provenance, provenance
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import chosen_window
 
 Unit = Literal["device", "host"]
