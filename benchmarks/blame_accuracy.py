@@ -20,7 +20,7 @@ from benchmarks.blame_jobs import PLANTS, Planted, Simulated, parts, simulate
 from benchmarks.blame_noise import is_aside, noises
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.views.distributed import Distributed, distributed
-from tb_privateuse1.views.view_inputs import Rank
+from tb_privateuse1.views.reduced_traces import Rank
 
 EXPECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "host": (("rank",), ("host",)),

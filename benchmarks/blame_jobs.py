@@ -21,8 +21,8 @@ from tb_privateuse1.analysis.ranks.collectives import Calls, Label, RankPart, Sh
 from tb_privateuse1.analysis.ranks.host_causes import HostParts
 from tb_privateuse1.analysis.ranks.step_parts import StepParts
 from tb_privateuse1.analysis.steps.bounds import RANK
+from tb_privateuse1.trace.table import F64
 
-Floats = NDArray[np.float64]
 Layout = Literal["dp", "overlapped", "tp", "pp"]
 Plant = Literal[
     "nothing", "host", "device", "throttled", "node", "loader", "link", "missing", "clock"
@@ -64,13 +64,13 @@ class Simulated(Struct, frozen=True):
 
     layout: Layout
     rounds: tuple[Round, ...]
-    computation: Floats
-    idle: Floats
-    loading: Floats
+    computation: F64
+    idle: F64
+    loading: F64
     """Before the first round; ranks by steps."""
-    start: Floats
-    end: Floats
-    begin: Floats
+    start: F64
+    end: F64
+    begin: F64
     """Of each step; ranks by steps, and the last one's end."""
     plants: tuple[Planted, ...]
     seed: int
@@ -143,7 +143,7 @@ def simulate_several(seed: int, noise: Noise, world: int, steps: int) -> Simulat
 
 def _times(
     random: np.random.Generator, noise: Noise, rounds: Sequence[Round], world: int, steps: int
-) -> tuple[Floats, Floats]:
+) -> tuple[F64, F64]:
     """Return the work by rank, step and round, and the transfers by step, round and group."""
     factor = noise.draw(random, world, steps)
     factor *= np.exp(random.normal(0, _DEVICES, size=(world, 1, 1)))
@@ -155,8 +155,8 @@ def _times(
 def _simulated(
     layout: Layout,
     rounds: tuple[Round, ...],
-    work: Floats,
-    transfers: Floats,
+    work: F64,
+    transfers: F64,
     plants: tuple[Planted, ...],
     seed: int,
 ) -> Simulated:
@@ -215,8 +215,8 @@ def _place(
 
 
 def _run(
-    layout: Layout, rounds: Sequence[Round], work: Floats, loading: Floats, transfers: Floats
-) -> tuple[Floats, Floats, Floats]:
+    layout: Layout, rounds: Sequence[Round], work: F64, loading: F64, transfers: F64
+) -> tuple[F64, F64, F64]:
     """Return when each call starts and ends, and when each step begins."""
     world, steps, _ = work.shape
     now, free = np.zeros(world), np.zeros(world)

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.replay_accuracy import read
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import Trace
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64
 
 PIECES = 16
 """Per step."""
@@ -35,9 +34,9 @@ class Noise:
     """Rows are steps or parts of one; a row has the factors of ``PIECES`` successive pieces."""
 
     name: str
-    factors: Floats
+    factors: F64
 
-    def draw(self, random: np.random.Generator, ranks: int, steps: int) -> Floats:
+    def draw(self, random: np.random.Generator, ranks: int, steps: int) -> F64:
         """Return factors, ranks by steps by pieces. Half of the steps follow the one before."""
         rows = random.integers(len(self.factors), size=(ranks, steps))
         follows = random.random((ranks, steps)) < 0.5
@@ -67,7 +66,7 @@ def noises(folder: Path) -> list[Noise]:
     return found
 
 
-def _factors(trace: Trace) -> Floats | None:
+def _factors(trace: Trace) -> F64 | None:
     kernels = trace.kernels
     rows = np.flatnonzero(~kernels.communication)
     rows = rows[np.argsort(kernels.start_ns[rows], kind="stable")]
@@ -77,7 +76,7 @@ def _factors(trace: Trace) -> Floats | None:
     return several if several is not None else _between_layers(trace, rows)
 
 
-def _between_steps(trace: Trace, rows: NDArray[np.int64]) -> Floats | None:
+def _between_steps(trace: Trace, rows: NDArray[np.int64]) -> F64 | None:
     kernels = trace.kernels
     times = []
     for step in range(1, len(trace.steps)):
@@ -90,7 +89,7 @@ def _between_steps(trace: Trace, rows: NDArray[np.int64]) -> Floats | None:
     return table / np.maximum(np.median(table, axis=0), 1.0)
 
 
-def _between_layers(trace: Trace, rows: NDArray[np.int64]) -> Floats | None:
+def _between_layers(trace: Trace, rows: NDArray[np.int64]) -> F64 | None:
     kernels = trace.kernels
     took = np.diff(kernels.start_ns[rows]).astype(np.float64)
     if not any("ProfilerStep" in trace.text(name) for name in trace.steps.name):
@@ -112,6 +111,6 @@ def _between_layers(trace: Trace, rows: NDArray[np.int64]) -> Floats | None:
     return (total / expected).reshape(-1, PIECES)
 
 
-def _quartile_ratio(times: Floats) -> float:
+def _quartile_ratio(times: F64) -> float:
     low, high = np.quantile(times, [0.25, 0.75])
     return float(high / max(low, 1.0))

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks import inference_cases
 from benchmarks.inference_cases import Case
-from tb_privateuse1.inference import device_timeline, host_events, trace_metadata
+from tb_privateuse1.inference import device_timeline, host_tables, trace_metadata
 from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace.model import Ops
 from tb_privateuse1.trace.table import I64
@@ -91,7 +91,7 @@ def main() -> None:
         if options.only not in name or (not options.only and name not in CASES):
             continue
         # The tables take the events out of the raw trace.
-        once = host_events.build_host(
+        once = host_tables.build_host(
             case.raw, case.sidecar, trace_metadata.detect_vendor(case.raw, case.sidecar)
         ).ops
         for size in options.sizes.split(","):

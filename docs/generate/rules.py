@@ -21,6 +21,8 @@ _BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
 _RANKS_BEGIN, _RANKS_END = "<!-- rules over ranks: generated -->\n", "<!-- end of those -->\n"
 
 
+_WORD = re.compile(r"(?<![\w.:`/])\w+(?:(?:\.|::)\w+)*(?:\(\)|=\w+)?")
+
 _JUDGED = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \| (.*) \|$", re.MULTILINE)
 
 
@@ -67,12 +69,22 @@ def _rank_sections() -> Iterator[str]:
 def _rank_section(rule: RankRule) -> str:
     return (
         f"\n#### `{rule.name}`: {rule.title}\n\n"
-        f"- **Detects**: {rule.looks_for}\n"
-        f"- **Why**: {rule.why}\n"
-        f"- **Fix**: {rule.fix}\n"
-        f"- **Threshold**: {rule.threshold}\n"
+        f"- **Detects**: {_coded(rule.looks_for)}\n"
+        f"- **Why**: {_coded(rule.why)}\n"
+        f"- **Fix**: {_coded(rule.fix)}\n"
+        f"- **Threshold**: {_coded(rule.threshold)}\n"
         f"- **Reference**: {rule.reference}\n"
     )
+
+
+def _coded(text: str) -> str:
+    """Return a text with its names as code: Markdown would read underscores as emphasis."""
+
+    def marked(word: re.Match[str]) -> str:
+        is_name = "_" in word[0] or "::" in word[0]
+        return f"`{word[0]}`" if is_name else word[0]
+
+    return _WORD.sub(marked, text)
 
 
 def _sections() -> Iterator[str]:
@@ -90,10 +102,10 @@ def _section(rule: Rule) -> str:
     symptom = "" if rule.precedence == "cause" else _SYMPTOM
     return (
         f"\n#### `{rule.name}`: {rule.title}\n\n"
-        f"- **Detects**: {rule.looks_for}{symptom}\n"
-        f"- **Why**: {rule.why}\n"
-        f"- **Fix**: {rule.fix}\n"
-        f"- **Threshold**: {rule.threshold}\n"
+        f"- **Detects**: {_coded(rule.looks_for)}{symptom}\n"
+        f"- **Why**: {_coded(rule.why)}\n"
+        f"- **Fix**: {_coded(rule.fix)}\n"
+        f"- **Threshold**: {_coded(rule.threshold)}\n"
         f"- **Needs**: {needs}\n"
         f"- **Reference**: {rule.reference}\n"
         f"{_code(rule)}"

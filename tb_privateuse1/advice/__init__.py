@@ -1,8 +1,8 @@
-"""Rules that find what to fix, and the engines that share out time and rank findings."""
+"""Advice: the rules that find what to fix, and the engines that run them and rank findings."""
 
 __all__ = [
     "engine",
-    "fine",
+    "passed_checks",
     "rank_engine",
     "rank_rules",
     "rules",

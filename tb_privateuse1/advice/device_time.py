@@ -1,11 +1,11 @@
-"""Device time that limits a program: what others wait for, and what its own launch waits for."""
+"""Find the device time that limits a step: what the host or the device's own launches wait for."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.analysis.idioms.products import Slow
+from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, lookup, sums_before

@@ -8,10 +8,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.advice.fine import FineRow, fine_rows
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.next_limit import NextLimit
-from tb_privateuse1.advice.open_classes import OpenClass, open_classes
+from tb_privateuse1.advice.passed_checks import FineRow, fine_rows
 from tb_privateuse1.advice.reported_findings import Reported, report
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
@@ -24,7 +23,8 @@ from tb_privateuse1.advice.rules.rule import (
     percent,
 )
 from tb_privateuse1.advice.savings import Savings
-from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.advice.thresholds import NOISE
+from tb_privateuse1.advice.unexplained_classes import OpenClass, open_classes
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
@@ -225,7 +225,7 @@ def failure_texts(title: str, failure: Failure) -> tuple[Text, Text, Text]:
     return (
         say("A check failed: {rule}", rule=title),
         say(
-            "The rule `{name}` raised `{error}`. It cannot say whether this trace has the issue. "
+            "The rule {name} raised {error}. It cannot say whether this trace has the issue. "
             "The other findings are complete.",
             name=failure.item,
             error=failure.reason,

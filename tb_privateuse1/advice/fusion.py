@@ -1,4 +1,4 @@
-"""Findings on chains of operators that one fused operator would do: what goes, and what it saves.
+"""Build findings on chains of operators that one fused operator would do, with their saving.
 
 A fused operator takes away device time and the host's launches at once. Where host and device are
 about level, each alone would gain nothing.
@@ -13,10 +13,10 @@ from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
-from tb_privateuse1.analysis.idioms.loss_tails import loss_tails
+from tb_privateuse1.analysis.idioms.cross_entropy import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
@@ -112,7 +112,7 @@ def _of_device(case: RuleContext, spent: intervals.Set, launching: intervals.Set
     work = intervals.covered_length(limits.busy, *limits.chain)
     lead = int((work * limits.spare).sum())
     most = lead + intervals.length(intervals.intersect(launching, case.window))
-    shorter = bottleneck.shorten(saved, min(1.0, most / intervals.length(saved)))
+    shorter = device_bound.shorten(saved, min(1.0, most / intervals.length(saved)))
     return intervals.merge(own, shorter)
 
 
@@ -180,7 +180,7 @@ def describe(case: RuleContext, found: Fusion) -> str:
     chain = found.typical
     ops = found.ops(chain)
     names = [case.trace.text(case.trace.ops.name[row]) for row in ops.tolist()]
-    listed = [f"`{name}`" for name in names[:_LONGEST_LIST]]
+    listed = names[:_LONGEST_LIST]
     return say(
         "A typical one has {operators} ({names}) and takes {now:,.3g} µs of device time. One "
         "kernel would need about {fused:,.3g} µs at the rates that this recording reaches.",

@@ -1,4 +1,4 @@
-"""Build the finding of an idiom: the chains that one fused operator would do."""
+"""Build the finding of an idiom: a chain of operators that one fused operator would do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import RuleFinding, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import Text, fill, join_sentences
 from tb_privateuse1.trace import intervals
 

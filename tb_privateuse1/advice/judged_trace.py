@@ -1,4 +1,4 @@
-"""The trace that rules examine: its judged steps, their account of time, and the names in it."""
+"""The part of a trace that rules examine: its steady steps, their classes of time, the names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.analysis.account import classes
+from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, within
 from tb_privateuse1.analysis.account.classes import NAMES, ClassName
-from tb_privateuse1.analysis.account.pieces import Stretches, within
-from tb_privateuse1.analysis.account.stretches import time_stretches
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.account.classification import classify_time
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, groupby, intervals
@@ -77,18 +77,18 @@ class JudgedTrace:
         self.window_ns = intervals.length(self.window)
 
     @functools.cached_property
-    def limits(self) -> bottleneck.Limits:
+    def limits(self) -> device_bound.Limits:
         """Return when the device is surely busy, when its work is awaited, and the host's waits."""
-        return bottleneck.find_limits(self.trace, self.window)
+        return device_bound.find_limits(self.trace, self.window)
 
     @functools.cached_property
-    def stretches(self) -> Stretches:
+    def class_intervals(self) -> ClassIntervals:
         """Return the account of the judged time: each instant in exactly one class."""
-        return within(time_stretches(self.trace), self.window)
+        return within(classify_time(self.trace), self.window)
 
     @functools.cached_property
     def _classes(self) -> dict[ClassName, intervals.Set]:
-        own = self.stretches
+        own = self.class_intervals
         return {
             NAMES[number]: intervals.union(own.start_ns[rows], own.end_ns[rows])
             for number, rows in groupby.split_by_value(own.time_class)

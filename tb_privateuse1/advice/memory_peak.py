@@ -118,7 +118,7 @@ def _modules(case: RuleContext, found: DeviceMemory, peak: int) -> str:
     figures = {
         "share": percent(most.bytes / whole),
         "count": most.instances,
-        "module": f"`{most.name}`",
+        "module": most.name,
     }
     if not cost:
         return say(" {share} of it were made in the {count} instances of {module}.", **figures)

@@ -1,4 +1,4 @@
-"""Find the next limit of the steps behind a fix, by the replay that gives its saving."""
+"""Find what limits the step next, once a finding's fix is applied: by the replay of its saving."""
 
 from __future__ import annotations
 

@@ -1,18 +1,15 @@
-"""The launches and the work that go if a fix removes operators, or a share of each."""
+"""Count the launches and the device work that a fix removes with its operators."""
 
 from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.table import I64
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64
 
 
 class Needless(Struct, frozen=True, eq=False):

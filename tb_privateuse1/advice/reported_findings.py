@@ -14,8 +14,8 @@ from msgspec import Struct
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import PRECEDENCES, Precedence, Rule, RuleFinding
 from tb_privateuse1.advice.savings import Claim, Saving, Savings
-from tb_privateuse1.advice.worth import NOISE
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.advice.thresholds import NOISE
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation import scopes
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.trace import intervals
@@ -123,4 +123,4 @@ def _explained(row: Reported, saving: Saving, assigned: intervals.Set) -> interv
     claimed = intervals.length(row.claim)
     free = intervals.subtract(row.claim, assigned)
     gained = max(saving.ns, 0)
-    return free if gained >= claimed else bottleneck.shorten(free, gained / claimed)
+    return free if gained >= claimed else device_bound.shorten(free, gained / claimed)

@@ -1,4 +1,4 @@
-"""The argument of rules: rows by name or place, waits, examples, and what a fix removes."""
+"""The argument of a rule: the trace's steady steps, lookups by name, waits, savings of fixes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change
+from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.scopes import Scope, Waiters, no_ranges
-from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals, labels

@@ -1,4 +1,4 @@
-"""Saving of each finding: the gain of its fix in the what-if; without a replay, its claim.
+"""Compute what each finding's fix saves, by a replay of the step with it, else by an estimate.
 
 A finding's fix is a change of the what-if. Its saving is the gain of that change alone. Behind the
 findings above it, it saves what a replay of all their changes together gains by it. The profiler's

@@ -1,4 +1,4 @@
-"""The profiler that programs use: it never ends them, whatever else profiles, stops or ends."""
+"""A profiler that never ends the program, whatever else profiles, stops or fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Put a profiler in the place of torch's, for frameworks that construct ``torch.profiler.profile``.
+"""Replace ``torch.profiler.profile`` by our profiler, for frameworks that construct it.
 
 Such a framework may have imported the class long before, so its name cannot be replaced. What
 constructing it returns can: ``__new__`` of torch's class makes an object of a subclass, whose

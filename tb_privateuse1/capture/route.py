@@ -1,4 +1,4 @@
-"""Decide how a run is recorded, from what was asked for and what the vendor registered."""
+"""Decide how a run is recorded: torch's profiler alone, or with times of the vendor's events."""
 
 from __future__ import annotations
 

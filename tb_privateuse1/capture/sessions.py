@@ -1,4 +1,4 @@
-"""Know which profiler of the process is at work, so that ours never disturbs one or breaks on one.
+"""Know which profiler of the process is active, so that ours never disturbs another one.
 
 Kineto, which records, is one per process; the state that hands operators to it is one per thread.
 torch checks neither: a second profiler takes Kineto from the first, whose stop or export is then a

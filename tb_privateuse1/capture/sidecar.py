@@ -1,4 +1,4 @@
-"""The sidecar: what the vendor's events measured, in columns by External id.
+"""Write the sidecar: the device times that the vendor's events measured, by External id.
 
 A trace in the event route holds host times only. The device time of a row exists while the
 profiler's results live and is computed when it is asked for, so it is read here.

@@ -1,4 +1,4 @@
-"""How long steps take while they are recorded, and how long without: what recording costs."""
+"""Measure what recording costs: how long steps take with and without it."""
 
 from __future__ import annotations
 

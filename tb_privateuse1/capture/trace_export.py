@@ -1,4 +1,4 @@
-"""Bring a trace to a file in spite of what a vendor may have put in torch's place."""
+"""Export a trace to a file, even where a vendor's package replaced torch's export."""
 
 from __future__ import annotations
 

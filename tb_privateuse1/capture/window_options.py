@@ -1,4 +1,4 @@
-"""Options of torch's profiler that are on in every n-th window only, as they are dear."""
+"""Switch costly profiler options (stacks, shapes) on in every n-th window only."""
 
 from __future__ import annotations
 

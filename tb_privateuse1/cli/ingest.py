@@ -99,11 +99,11 @@ class _Task(Struct):
     @property
     def effort(self) -> int:
         """Return the cost of reading it, in bytes of JSON."""
-        from tb_privateuse1.discovery import packed
+        from tb_privateuse1.discovery import compressed_files
 
         file = self.files.trace
         return _START_BYTES + file.size * (
-            _PACKED if file.name.lower().endswith(packed.SUFFIXES) else 1
+            _PACKED if file.name.lower().endswith(compressed_files.SUFFIXES) else 1
         )
 
     @property

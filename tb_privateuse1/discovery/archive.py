@@ -23,7 +23,7 @@ from typing import IO, BinaryIO, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.archive_streams import (
     BROKEN,
     Bounded,
@@ -35,7 +35,7 @@ from tb_privateuse1.discovery.archive_streams import (
 from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace.findings import Finding
 
-SUFFIXES = (".zip", ".tar", ".tgz", *(".tar" + end for end in packed.SUFFIXES))
+SUFFIXES = (".zip", ".tar", ".tgz", *(".tar" + end for end in compressed_files.SUFFIXES))
 """Files with such names are looked at below a logdir."""
 
 _SEPARATOR = "!/"
@@ -201,12 +201,12 @@ def _kind(file: IO[bytes]) -> str | None:
         return "zip"
     if _is_tar(head):
         return "tar"
-    packing = packed.packing_of(head)
+    packing = compressed_files.packing_of(head)
     if packing is None:
         return None
     try:
-        found = _is_tar(packed.open_unpacked(file, packing).read(512))
-    except packed.BROKEN:
+        found = _is_tar(compressed_files.open_unpacked(file, packing).read(512))
+    except compressed_files.BROKEN:
         found = False
     file.seek(0)
     return packing if found else None
@@ -237,8 +237,8 @@ def _tar_members(file: IO[bytes], kind: str) -> Iterator[tuple[Entry, str]]:
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     is_plain = kind == "tar"
-    stream = file if is_plain else packed.open_unpacked(file, kind)
-    source = InOrder(stream) if is_plain else Forward(stream, packed.most_bytes(size))
+    stream = file if is_plain else compressed_files.open_unpacked(file, kind)
+    source = InOrder(stream) if is_plain else Forward(stream, compressed_files.most_bytes(size))
     with tarfile.TarFile(fileobj=cast(IO[bytes], source), errorlevel=0) as archive:
         while (info := archive.next()) is not None:
             archive.members = []  # type: ignore[attr-defined]  # else all of them are kept
@@ -268,7 +268,9 @@ def _open(path: str, entry: Entry) -> IO[bytes]:
             return file
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
-        source = Forward(packed.open_unpacked(file, kind), packed.most_bytes(size), file)
+        source = Forward(
+            compressed_files.open_unpacked(file, kind), compressed_files.most_bytes(size), file
+        )
         source.seek(entry.offset)
         return cast(IO[bytes], source)
     except BaseException:

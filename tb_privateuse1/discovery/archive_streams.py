@@ -9,10 +9,11 @@ import zipfile
 from collections.abc import Callable
 from typing import IO, Any, Protocol
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
+from tb_privateuse1.discovery.compressed_files import ReadStream
 
 BROKEN: tuple[type[Exception], ...] = (
-    *packed.BROKEN,
+    *compressed_files.BROKEN,
     zipfile.BadZipFile,
     tarfile.TarError,
     struct.error,
@@ -43,7 +44,7 @@ class TooLarge(ValueError):
     """A packed archive that unpacks to more than its limit."""
 
 
-class Bounded(io.RawIOBase):
+class Bounded(ReadStream):
     """An archive's file, without large reads at once. Such a read raises ValueError.
 
     ``owners`` are closed with it.
@@ -52,14 +53,6 @@ class Bounded(io.RawIOBase):
     def __init__(self, file: IO[bytes], *owners: Closed) -> None:
         self._file = file
         self._owners = owners
-
-    def readable(self) -> bool:
-        """Return that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return that it can be sought in."""
-        return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a place, as of any file. Raises ValueError for one before its beginning."""
@@ -131,7 +124,7 @@ class Forward(Bounded):
         return b"".join(parts)
 
 
-class MemberStream(io.RawIOBase):
+class MemberStream(ReadStream):
     """The content of a file in an archive; ``fault`` once a damage or an early end is reached.
 
     ``head`` is its beginning, if that is known. ``open_content`` opens its content to be read
@@ -150,14 +143,6 @@ class MemberStream(io.RawIOBase):
         self._at = 0
         self._stream: IO[bytes] | None = None
         self._stream_at = 0
-
-    def readable(self) -> bool:
-        """Return that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return that it can be sought in."""
-        return True
 
     def tell(self) -> int:
         """Return the place of the next read."""

@@ -7,7 +7,8 @@ one if its first bytes are those of a trace (``Format.sniff``). ``walk.py`` sele
 
 The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
 recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
-recipe overwrites it at every recording. ``beside.py`` finds other files that add to a trace.
+recipe overwrites it at every recording. ``companion_files.py`` finds other files that add to a
+trace.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tb_privateuse1.discovery import (
-    beside,
+    companion_files,
     other_files,
     recording_folders,
     workers,
 )
 from tb_privateuse1.discovery import walk as discovery_walk
+from tb_privateuse1.discovery.compressed_files import unpacked_name
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
 from tb_privateuse1.discovery.formats import (
     Folder,
@@ -35,7 +37,6 @@ from tb_privateuse1.discovery.formats import (
     is_own_name,
     stem,
 )
-from tb_privateuse1.discovery.packed import unpacked_name
 from tb_privateuse1.discovery.recording_folders import Directory
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
@@ -198,7 +199,7 @@ def _walk(
     if is_url(root):
         listed = recording_folders.parents_first(directories, heads.formats)
         heads.look_ahead(
-            f for _, files in listed for f in files if not beside.SIDECAR.match(f.name)
+            f for _, files in listed for f in files if not companion_files.SIDECAR.match(f.name)
         )
         directories = iter(listed)
         is_ambiguous = any(below.partition("/")[0] == basename(root) for below, _ in listed)
@@ -284,7 +285,7 @@ def _single(path: str, heads: Heads) -> Entry:
     earlier = [workers.WorkerRecording(f, None, None, heads.formats) for f in named]
     recording = workers.WorkerRecording(file, None, None, heads.formats)
     is_latest = all(o.when <= recording.when for o in earlier if o.worker == recording.worker)
-    pattern = beside.SIDECAR if is_latest else beside.OURS
+    pattern = companion_files.SIDECAR if is_latest else companion_files.OURS
     sidecars = [
         f for f in neighbors if pattern.match(f.name) or completed_name(f.name, heads.formats)
     ]
@@ -292,7 +293,7 @@ def _single(path: str, heads: Heads) -> Entry:
         f
         for f in neighbors
         if stem(f.name, heads.formats) is not None
-        and not beside.SIDECAR.match(f.name)
+        and not companion_files.SIDECAR.match(f.name)
         and f not in (file, *sidecars)
     ]
     run = printable(basename(folder or "") or ".")
@@ -335,23 +336,30 @@ def _sorted_out(directory: Directory, heads: Heads, only: File | None) -> _Direc
     gathered = recording_folders.recordings(directory, heads)
     taken = {file for recording in gathered.values() for file in recording.files}
     for file in directory.files:
-        if match := beside.OURS.match(file.name):
+        if match := companion_files.OURS.match(file.name):
             ours.setdefault(match[1], file)
-        elif match := beside.RECIPE.match(file.name):
+        elif match := companion_files.RECIPE.match(file.name):
             recipe.setdefault(int(match[1] or 0), file)
         elif file not in taken and recording_folders.is_trace(file, heads):
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(unpacked_name(file.name), file)
-    additions = beside.additions(
-        [f for f in directory.files if f not in taken and not beside.SIDECAR.match(f.name)], heads
+    additions = companion_files.additions(
+        [
+            f
+            for f in directory.files
+            if f not in taken and not companion_files.SIDECAR.match(f.name)
+        ],
+        heads,
     )
     selected = [*recording_folders.without_sources(traces, heads), *gathered]
-    selected = [only] if only else beside.without_joining(selected, heads)
+    selected = [only] if only else companion_files.without_joining(selected, heads)
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
-    added = beside.named_after(stems, directory.files, heads)
+    added = companion_files.named_after(stems, directory.files, heads)
     if not only:
         selected = [file for file in selected if file not in added.values()]
-    sidecars = {file: side for file in selected if (side := beside.of_stem(stems[file], ours))}
+    sidecars = {
+        file: side for file in selected if (side := companion_files.of_stem(stems[file], ours))
+    }
     recordings = recording_folders.file_recordings(selected, sidecars, gathered, heads)
     return _Directory(recordings, sidecars, recipe, gathered, added, additions)
 
@@ -382,7 +390,7 @@ def _run(
             parts = found.gathered[file].parts if file in found.gathered else ()
             parts += (found.named_after[file],) if file in found.named_after else ()
             parts += tuple(joined.get(member.rank, ())) if number == len(member.spans) else ()
-            parts += beside.files_beside(file, heads.trace(file), rank, found.additions)
+            parts += companion_files.files_beside(file, heads.trace(file), rank, found.additions)
             files[name, member.rank, number] = TraceFiles(
                 file, sidecar, worker, rank, parts=parts, label=recording.label
             )

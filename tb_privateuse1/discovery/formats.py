@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.i18n import Text
 
 OTHER_HEAD_BYTES = 64 << 10
@@ -68,7 +68,7 @@ class OtherKind(Struct, frozen=True, kw_only=True):
 
     def fits(self, name: str, head: bytes) -> bool:
         """Return whether a file of this name and these first bytes is one."""
-        fits_name = self.name.search(packed.unpacked_name(name))
+        fits_name = self.name.search(compressed_files.unpacked_name(name))
         return fits_name is not None and bool(self.head(head[:OTHER_HEAD_BYTES]))
 
 
@@ -118,7 +118,7 @@ def suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
 
 def _with_packed(plain: Iterable[str]) -> tuple[str, ...]:
     known = tuple(plain)
-    return (*known, *(suffix + end for end in packed.SUFFIXES for suffix in known))
+    return (*known, *(suffix + end for end in compressed_files.SUFFIXES for suffix in known))
 
 
 def other_suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def is_part(name: str, formats: Iterable[Format]) -> bool:
 
 def completed_name(name: str, formats: Iterable[Format]) -> str | None:
     """Return the name, without suffix, of the trace that a file adds to; None if to none."""
-    plain = packed.unpacked_name(name)
+    plain = compressed_files.unpacked_name(name)
     matches = (each.named_after.search(plain) for each in formats if each.named_after)
     return next((match[1] for match in matches if match), None)
 
@@ -158,11 +158,11 @@ def stem(name: str, formats: Iterable[Format]) -> str | None:
 
 def is_own_name(name: str, formats: Sequence[Format]) -> bool:
     """Return whether only a trace of one of these formats has such a name."""
-    plain = packed.unpacked_name(name)
+    plain = compressed_files.unpacked_name(name)
     return any(each.own_names and each.own_names.search(plain) for each in formats)
 
 
 def is_source(name: str, formats: Iterable[Format]) -> bool:
     """Return whether a tool must make a trace from a file of this name first."""
     ends = tuple(suffix for each in formats for suffix in each.sources)
-    return bool(ends) and packed.unpacked_name(name).lower().endswith(ends)
+    return bool(ends) and compressed_files.unpacked_name(name).lower().endswith(ends)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tb_privateuse1.discovery.compressed_files import unpacked_name
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.formats import OtherKind, is_own_name
-from tb_privateuse1.discovery.packed import unpacked_name
 from tb_privateuse1.discovery.recording_folders import Directory
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_head import Heads

@@ -44,6 +44,13 @@ class TraceFiles(Struct, frozen=True):
         """Return all files of this recording."""
         return tuple(f for f in (self.trace, self.sidecar, *self.parts) if f)
 
+    def is_unchanged(self) -> bool:
+        """Return whether the trace's file is still the one that the search found."""
+        try:
+            return file_at(self.trace.path) == self.trace
+        except OSError:
+            return False
+
 
 def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
     """Return the files of a run, each with its helpful other recordings (``TraceFiles.others``)."""

@@ -1,4 +1,4 @@
-"""Recognize traces and their formats and read their rank, from few bytes.
+"""Recognize a trace, its format and rank by its first bytes (and its last ones, if cheap).
 
 torch writes the metadata (``distributedInfo``, …) before the events. Tools that rewrite a trace may
 put it behind them, so the end of the file is read, too, if that is cheap. Two facts need the whole
@@ -15,8 +15,9 @@ from typing import IO, Any, TypeVar
 
 from msgspec import Struct
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.archive_streams import MemberStream
+from tb_privateuse1.discovery.compressed_files import ReadStream
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
 from tb_privateuse1.discovery.formats import (
@@ -199,33 +200,27 @@ def has_device_work(file: File) -> bool:
 def _blocks(file: File) -> Iterator[bytes]:
     with open_file(file.path, file.size) as opened:
         stream: IO[bytes] = opened
-        for _ in range(packed.MOST_LAYERS):
-            packing = packed.packing_of(stream.read(packed.HEAD_BYTES))
+        for _ in range(compressed_files.MOST_LAYERS):
+            packing = compressed_files.packing_of(stream.read(compressed_files.HEAD_BYTES))
             stream.seek(0)
             if packing is None:
                 break
-            stream = packed.open_unpacked(stream, packing)
-        left, rest = packed.most_bytes(file.size), b""
+            stream = compressed_files.open_unpacked(stream, packing)
+        left, rest = compressed_files.most_bytes(file.size), b""
         try:
             while left > 0 and (block := stream.read(_SCANNED)):
                 yield rest + block
                 rest, left = block[-_OVERLAP:], left - len(block)
-        except packed.BROKEN:
+        except compressed_files.BROKEN:
             pass  # the bytes before the damage still count
 
 
-class _Bounded(io.RawIOBase):
+class _Bounded(ReadStream):
     """The beginning of a packed file: one that unpacks to nothing must not be read to its end."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._left = _MOST
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         self._left = _MOST
@@ -250,13 +245,13 @@ def find_format(file: File, formats: Sequence[_F]) -> _F | None:
 def _look(file: File, look: _Look[_T]) -> _T:
     with open_file(file.path, file.size) as opened:
         plain: IO[bytes] = opened
-        packing = packed.packing_of(opened.read(packed.HEAD_BYTES))
+        packing = compressed_files.packing_of(opened.read(compressed_files.HEAD_BYTES))
         opened.seek(0)
-        for _ in range(packed.MOST_LAYERS):
+        for _ in range(compressed_files.MOST_LAYERS):
             if packing is None:
                 break
-            plain = packed.open_unpacked(_Bounded(plain), packing)
-            packing = packed.packing_of(_read(plain, packed.HEAD_BYTES))
+            plain = compressed_files.open_unpacked(_Bounded(plain), packing)
+            packing = compressed_files.packing_of(_read(plain, compressed_files.HEAD_BYTES))
             plain.seek(0)
         # To go to the end of a file in an archive takes as long as of a packed one.
         return look(plain, plain is not opened or isinstance(opened, MemberStream), file)
@@ -301,6 +296,6 @@ def _read(stream: IO[bytes], most: int) -> bytes:
             most -= len(block)
     except RemoteError:  # the connection failed, not the file
         raise
-    except packed.BROKEN:
+    except compressed_files.BROKEN:
         pass  # the bytes before the damage still count
     return b"".join(blocks)

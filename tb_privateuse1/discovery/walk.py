@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tb_privateuse1.discovery import archive, packed, remote
+from tb_privateuse1.discovery import archive, compressed_files, remote
 from tb_privateuse1.discovery.file import File, printable, remote_file
 from tb_privateuse1.discovery.formats import (
     Format,
@@ -29,7 +29,7 @@ from tb_privateuse1.discovery.recording_folders import parents_first
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
-_SIDECAR_SUFFIXES = (".json", *(".json" + end for end in packed.SUFFIXES))
+_SIDECAR_SUFFIXES = (".json", *(".json" + end for end in compressed_files.SUFFIXES))
 _NAMED = 5
 _Test = Callable[[str], bool]
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from tb_privateuse1 import readers
 from tb_privateuse1.analysis.counters import counters
-from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.formats import stem
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import atomic_output, chrome, collapsed, perfetto, table_files
@@ -98,15 +97,8 @@ def _chrome(
         yield from chrome.write(trace, files.trace.path, window, keys, counters.build_curves(trace))
     except TraceError as error:
         raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
-    if _now(files) != files.trace:
+    if not files.is_unchanged():
         message = say(
             "{name} changed while it was exported.", name=without_paths(files.trace.path, files)
         )
         raise TraceError("changed", message, say("Export it again."))
-
-
-def _now(files: TraceFiles) -> File | None:
-    try:
-        return file_at(files.trace.path)
-    except OSError:
-        return None

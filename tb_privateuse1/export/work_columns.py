@@ -1,4 +1,4 @@
-"""Columns that no table of a trace has: work, missing streams. For SQL, tables and exports."""
+"""Compute columns of exports and SQL that no table has: work, streams without times."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tb_privateuse1.inference import (
     device_processes,
     device_timeline,
     graph_captures,
-    host_events,
+    host_tables,
     measured_timeline,
     process_groups,
     quality,
@@ -91,7 +91,7 @@ def build_trace(
     clues = quality.collect_clues(raw, sidecar)
     if not use_up:
         raw = replace(raw, groups=dict(raw.groups))
-    host = host_events.build_host(raw, sidecar, vendor)
+    host = host_tables.build_host(raw, sidecar, vendor)
     activities = measured_timeline.build_activities(raw, vendor, strings, host.ops, host.launches)
     if activities is not None:
         activities = stream_order.cut(device_clock.align(activities, host), host, strings)
@@ -114,7 +114,7 @@ def build_trace(
 
 
 def _infer(
-    host: host_events.Host,
+    host: host_tables.Host,
     strings: Strings,
     sidecar: Sidecar | None,
     others: device_timeline.Others | None,
@@ -134,17 +134,17 @@ def _assemble(
     raw: Raw,
     meta: Meta,
     vendor: Vendor,
-    host: host_events.Host,
+    host: host_tables.Host,
     activities: Activities,
     strings: Strings,
 ) -> Trace:
     """Return the trace without findings. Shifts all times in place to begin at 0."""
     kernels = _with_error_groups(activities.kernels, host.ops)
     start, end = _extent(host, kernels)
-    host_events.shift_times(host, start)
+    host_tables.shift_times(host, start)
     marks = activities.annotations
     for column in (kernels.start_ns, kernels.end_ns, marks.start_ns, marks.end_ns):
-        host_events.shift_column(column, start)
+        host_tables.shift_column(column, start)
     table, step_of_ops, step_of_kernels = steps.build_steps(
         host.ops, kernels, host.launches, strings, end - start
     )
@@ -198,7 +198,7 @@ def _timeline(kernels: Kernels) -> Timeline:
     return "measured" if bool((kernels.evidence == MEASURED).all()) else "inferred"
 
 
-def _extent(host: host_events.Host, kernels: Kernels) -> tuple[int, int]:
+def _extent(host: host_tables.Host, kernels: Kernels) -> tuple[int, int]:
     """Return the first start and the last end of all ranges.
 
     Spans and instants do not count: a broken profiler plugin puts those at time 0.

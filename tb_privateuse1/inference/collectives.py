@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tb_privateuse1.inference.host_events import Host
+from tb_privateuse1.inference.host_tables import Host
 from tb_privateuse1.inference.stage_inputs import MetadataClaims, Strings, rows_of
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.collective_calls import Collectives

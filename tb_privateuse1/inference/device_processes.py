@@ -1,4 +1,4 @@
-"""Give the events of a device's own processes a category.
+"""Assign a category to events of a device's own processes.
 
 torch's profiler names the category of each event. A vendor's own tool may write the device and its
 runtime as processes of their own, whose events have none (``Vendor.processes``). Their threads are

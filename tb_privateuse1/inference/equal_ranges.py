@@ -1,4 +1,4 @@
-"""Tell siblings from nested ranges that start at the same time, as a coarse clock has it.
+"""Nest or separate ranges with equal start times, as coarse clocks record them.
 
 With a clock of whole microseconds, calls one after the other can begin in the same one. torch
 numbers a range when it begins (its External id): the one with the lower number is not inside. A

@@ -1,4 +1,4 @@
-"""Number the processes of a file, and find whose a stream is: ids count in one process only."""
+"""Number the processes of a file: thread and stream ids are unique in one process only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read why a running job recorded these steps, and what it cost: key ``tb_privateuse1_window``."""
+"""Read why and at what cost a running job recorded: metadata key ``tb_privateuse1_window``."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None, trace: Trace) -> Finding
         )
         return lack("no_device_activities", message, hint)
     if not any(map(len, (trace.ops, trace.frames, trace.memory))):
-        message = say("The file has counters or marks, but no range: nothing is judged.")
+        message = say("The file has counters or marks, but no range: nothing is analyzed.")
         return lack("no_ranges", message, hint)
     message = say("This trace holds host activity only.")
     return Finding("host_only", message, hint, severity="info", affects=DEVICE)

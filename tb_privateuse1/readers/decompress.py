@@ -1,9 +1,9 @@
-"""Unpack a file block by block: plain or packed, complete or cut off.
+"""Read a compressed or plain file block by block, complete or cut off.
 
-What it is packed with is in its first bytes (``discovery.packed``), not in its name. What is in it
-may be packed in turn. A stream that is cut or damaged yields what could be unpacked, and
-``Source.fault`` says so. The unpacked size has a limit (``packed.most_bytes``), that of each
-packing too.
+What it is packed with is in its first bytes (``discovery.compressed_files``), not in its name. What
+is in it may be packed in turn. A stream that is cut or damaged yields what could be unpacked, and
+``Source.fault`` says so. The unpacked size has a limit (``compressed_files.most_bytes``), that of
+each packing too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, cast
 
 from isal import igzip_lib
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.archive_streams import MemberStream
 from tb_privateuse1.discovery.file import open_file
 from tb_privateuse1.i18n import say
@@ -59,7 +59,7 @@ class Source:
                 size = self.size = file.seek(0, os.SEEK_END)
                 packed_bytes = file.packed_bytes if isinstance(file, MemberStream) else size
                 file.seek(0)
-                packing = packed.packing_of(file.read(packed.HEAD_BYTES))
+                packing = compressed_files.packing_of(file.read(compressed_files.HEAD_BYTES))
                 self._unpacked = 0 if packing else start
                 file.seek(self._unpacked)
                 blocks = self._unpack(file, packing, packed_bytes) if packing else _read(file)
@@ -81,14 +81,14 @@ class Source:
             ) from error
 
     def _check(self, unpacked: int, packed_bytes: int) -> None:
-        limit = packed.most_bytes(packed_bytes)
+        limit = compressed_files.most_bytes(packed_bytes)
         if unpacked > limit:
             message = say(
                 "{path} unpacks to more than {limit:,} bytes.", path=self.path, limit=limit
             )
             hint = say(
                 "If it is a trace all the same, set {variable} to a larger number.",
-                variable=packed.LIMIT_VARIABLE,
+                variable=compressed_files.LIMIT_VARIABLE,
             )
             raise TraceError("too_large", message, hint)
 
@@ -96,11 +96,11 @@ class Source:
         self, file: IO[bytes], packing: str, packed_bytes: int, layers: int = 1
     ) -> Iterator[bytes]:
         """Yield the content of a packed file, unpacked in turn if it is packed itself."""
-        content = packed.Content(lambda: self._layer(file, packing, packed_bytes))
-        inner = packed.packing_of(content.peek(packed.HEAD_BYTES))
+        content = compressed_files.Content(lambda: self._layer(file, packing, packed_bytes))
+        inner = compressed_files.packing_of(content.peek(compressed_files.HEAD_BYTES))
         if inner is None:
             yield from content.blocks()
-        elif layers == packed.MOST_LAYERS:
+        elif layers == compressed_files.MOST_LAYERS:
             message = say("{path} is packed more than {count} times.", path=self.path, count=layers)
             raise TraceError("too_large", message, say("Unpack it."))
         else:
@@ -111,12 +111,14 @@ class Source:
         file.seek(0)
         unpacked = 0
         try:
-            blocks = self._gunzip(file) if packing == "gzip" else packed.unpack(file, packing)
+            blocks = (
+                self._gunzip(file) if packing == "gzip" else compressed_files.unpack(file, packing)
+            )
             for block in blocks:
                 unpacked += len(block)
                 self._check(unpacked, packed_bytes)
                 yield block
-        except packed.BrokenStream as error:
+        except compressed_files.BrokenStream as error:
             self.fault = self.fault or error.fault
 
     def _gunzip(self, file: IO[bytes]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Recognize an execution trace by the beginning of its text; no other reader is asked for that."""
+"""Recognize a file as an execution trace by its first bytes, for discovery and readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stacks of torch's own dumps as texts: lists of frames with file, name and line.
+"""Format the stacks of torch's dumps as texts: frames with file, name and line.
 
 Memory snapshots and flight recorders write frames alike (torch, ``CapturedTraceback``).
 """

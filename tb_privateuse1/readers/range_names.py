@@ -1,4 +1,4 @@
-"""Tell torch's operators from other ranges by their names, and read what these say.
+"""Tell torch's operators from other NVTX ranges, and read the shapes in their names.
 
 ``torch.autograd.profiler.emit_nvtx`` writes an operator's name, sequence number, own number, sizes
 of inputs and the numbers of what made them into the name of a range (torch, ``getNvtxStr`` in

@@ -1,4 +1,4 @@
-"""The seam for input formats: what a reader offers, whatever the format of its files.
+"""The interface of readers: what each offers, whatever the format of its files.
 
 A listing of traces needs all formats, and reading needs one: a format's package declares it, and
 imports the modules that read when they are called (``trace.registry.OnCall``).

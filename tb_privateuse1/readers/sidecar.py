@@ -19,7 +19,7 @@ import numpy as np
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import decompress
 from tb_privateuse1.readers.chrome import numbers
-from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.chrome.json_values import BROKEN
 from tb_privateuse1.readers.raw import HostLaunches, Sidecar, StepMarkers
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import DEVICE, Finding

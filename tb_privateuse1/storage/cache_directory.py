@@ -1,4 +1,4 @@
-"""The cache directory: where traces lie, how they are written whole, how much disk they take.
+"""The cache directory on disk: file names, atomic writes, and its size limit.
 
 Several servers, on several machines, may use a directory at once, and anybody may delete it at any
 time: nothing here relies on what it saw a moment ago. Only files of our own names are looked at.

@@ -1,4 +1,4 @@
-"""Data derived from a trace: computed on first use, cached while memory lasts.
+"""Cache data derived from a trace: computed on first use, kept while memory lasts.
 
 What computes it is imported then, too: most views use little of it, or none.
 """

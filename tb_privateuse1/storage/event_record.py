@@ -15,7 +15,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1 import readers
-from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.ingest import without_paths
@@ -101,11 +100,11 @@ def read_record(
             reader = readers.reader_named(trace.meta.reader)
             fields = reader.record(files.trace.path, trace.checkpoints, number)
         except TraceError as error:
-            if _now(files) != files.trace:
+            if not files.is_unchanged():
                 raise _changed(files) from error
             raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
         text = msgspec.json.format(_encoder.encode(_escaped(fields)), indent=2).decode()
-    if _now(files) != files.trace:
+    if not files.is_unchanged():
         raise _changed(files)
     return _event(trace, table, row, files.trace.name, text)
 
@@ -119,13 +118,6 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_escaped(inner) for inner in value]
     return value
-
-
-def _now(files: TraceFiles) -> File | None:
-    try:
-        return file_at(files.trace.path)
-    except OSError:
-        return None
 
 
 def _changed(files: TraceFiles) -> TraceError:

@@ -1,4 +1,4 @@
-"""Cache failures of reading, so that nobody waits for the same failure twice."""
+"""Remember traces that could not be read, so that nobody waits for the same failure twice."""
 
 from __future__ import annotations
 

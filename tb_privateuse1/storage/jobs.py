@@ -1,4 +1,4 @@
-"""Jobs: traces that are being read or wait for it, with their callers and their order.
+"""The queue of traces to read: running and waiting jobs, with their callers and their order.
 
 There is no supervisor thread: each waiting caller polls all jobs a few times a second. A job that
 nobody waits for is not polled, and costs nothing.

@@ -1,4 +1,4 @@
-"""A cache in an object store that servers and workers share: ``$TB_PRIVATEUSE1_CACHE_URL``.
+"""Share cached traces through an object store: ``$TB_PRIVATEUSE1_CACHE_URL``.
 
 Its files are those of the local cache. Readers copy there what they stored, and a server copies
 what it needs into its own cache, where it is checked like any file. Nothing is removed there but

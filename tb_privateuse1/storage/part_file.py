@@ -1,4 +1,4 @@
-"""Store what views of all ranks need of a trace beside the trace: its part.
+"""Store a trace's reduction for views of all ranks in a file beside the cached trace.
 
 A part (``analysis.ranks``) is some kilobytes of a trace of any size. A reader process writes it as
 ``<key>.part`` next to ``<key>.arrow``. It has a bound and an order of removal of its own

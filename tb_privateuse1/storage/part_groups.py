@@ -1,4 +1,4 @@
-"""Store the parts of a group of ranks in one file: ten thousand ranks are eighty files.
+"""Store the reductions of a group of ranks in one file: ten thousand ranks are eighty files.
 
 The file's name is a digest of the keys of its traces, so that a group with one other trace is
 another file. It is written beside the parts of the single ranks, once all of them are known, and

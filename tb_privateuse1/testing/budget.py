@@ -1,4 +1,4 @@
-"""The budget of a test, as its marker gives it."""
+"""Read the performance budget of a test from its marker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare the recorded steps of a test with its budget, and with a baseline."""
+"""Compare the recorded steps of a test with its performance budget, and with a baseline."""
 
 from __future__ import annotations
 

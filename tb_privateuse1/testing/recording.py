@@ -1,4 +1,4 @@
-"""Record the steps of a test, several runs of some steps each; without a budget do nothing."""
+"""Record the steps of a test: several runs of some steps each; without a budget nothing."""
 
 from __future__ import annotations
 

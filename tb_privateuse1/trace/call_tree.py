@@ -176,7 +176,7 @@ def inner_range(trace: Trace, op: I32, frame: I32) -> I32:
     end = np.concatenate((ops.end_ns, frames.end_ns, [0]))
     frame = np.where(frame >= 0, frame + len(ops), NONE)
     # Both enclose the row, so one is inside the other: it starts later or ends earlier.
-    # Of equal ranges the frame is inside, as inference/host_events.py nests them.
+    # Of equal ranges the frame is inside, as inference/host_tables.py nests them.
     later = (start[frame] > start[op]) | ((start[frame] == start[op]) & (end[frame] <= end[op]))
     inner = np.where((op < 0) | ((frame >= 0) & later), frame, op)
     return inner.astype(np.int32)

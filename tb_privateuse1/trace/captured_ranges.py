@@ -1,4 +1,4 @@
-"""Place the ranges of a graph's capture under the host ranges that replay the graph."""
+"""Place the ranges of a CUDA graph's capture under the host ranges that replay the graph."""
 
 from __future__ import annotations
 

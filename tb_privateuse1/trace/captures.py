@@ -1,4 +1,4 @@
-"""The ranges and operators in the capture of a graph that is replayed."""
+"""Tables of CUDA graph captures: the ranges and operators in a graph that is replayed."""
 
 from __future__ import annotations
 

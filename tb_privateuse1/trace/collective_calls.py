@@ -1,4 +1,4 @@
-"""The calls of collectives and messages of one rank."""
+"""Table of the collectives and messages of one rank, with group and bytes."""
 
 from __future__ import annotations
 

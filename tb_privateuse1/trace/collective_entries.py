@@ -1,4 +1,4 @@
-"""Entries of torch's flight recorder: what each rank enqueued, and how far it came."""
+"""Table of torch's flight recorder: what each rank enqueued, and how far it came."""
 
 from __future__ import annotations
 

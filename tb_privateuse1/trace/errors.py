@@ -26,3 +26,9 @@ class TraceError(Exception):
     def unpacked(cls, fields: Mapping[str, Any]) -> TraceError:
         """Build the error from the result of ``packed``."""
         return cls(**{name: i18n.unpack(text) for name, text in fields.items()})
+
+
+def no_event(path: str) -> TraceError:
+    """Return the error of a file without the event that was read from it before."""
+    hint = i18n.say("Was it written again since it was read? Reload the list of runs.")
+    return TraceError("no_event", i18n.say("{path} has no such event.", path=path), hint)

@@ -1,4 +1,4 @@
-"""The recorded waits of streams and the host for a device event."""
+"""Table of recorded waits for a device event, of streams and of the host."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ Figures = Literal["totals", "steps", "operators", "kernels", "memory", "stacks"]
 activities, memory, Python frames and modules."""
 
 ALL: tuple[Figures, ...] = get_args(Figures)
-HOST: tuple[Figures, ...] = ("steps", "operators", "stacks")
 DEVICE: tuple[Figures, ...] = ("totals", "steps", "operators", "kernels")
 
 PARTIAL = ("snapshot_alone", "memory_timeline_alone", "flight_recorder_alone")

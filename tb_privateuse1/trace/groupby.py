@@ -13,7 +13,6 @@ from tb_privateuse1.trace.columns import containing, lookup, starts_run
 from tb_privateuse1.trace.model import NONE, OPERATOR, Ops, Trace
 from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 
-Floats = NDArray[np.float64]
 T = TypeVar("T", bound=np.generic)
 
 LAST = int(np.iinfo(np.int64).max)

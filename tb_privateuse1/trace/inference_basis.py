@@ -1,4 +1,4 @@
-"""The basis of an inferred timeline: the kind of its elapsed times, its constants, its anchors."""
+"""The basis of an inferred timeline: the kind of its elapsed times, and the device's constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a piece of work; an unexpected exception is logged and becomes a Failure in its place.
+"""Run work so that an unexpected exception becomes a logged Failure, and nothing else stops.
 
 An unexpected exception is a mistake of ours, or of a user's rule. It is logged once with its
 traceback, and a Failure stands where the item's result would have been.

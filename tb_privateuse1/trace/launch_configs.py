@@ -1,4 +1,4 @@
-"""Launch configurations of kernels: a table of the trace."""
+"""Table of the launch configurations of kernels: grid, block, registers, shared memory."""
 
 from __future__ import annotations
 

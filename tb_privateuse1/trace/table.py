@@ -1,7 +1,7 @@
 """Tables of read-only numpy columns, and the types of columns.
 
 Each integer is plain, or a row of a table, or an index of the strings. ``Maybe…`` columns hold
-``NONE`` where there is no row. ``references`` maps rows by these types.
+``NONE`` where there is no row. ``row_selection`` maps rows by these types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Python files that users name, run in our process: never files of a logdir."""
+"""Import Python files that users name on the command line; never files of a logdir."""
 
 from __future__ import annotations
 

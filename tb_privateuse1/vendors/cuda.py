@@ -1,4 +1,4 @@
-"""NVIDIA GPUs through CUPTI; also old traces (2021) that name no device."""
+"""Vendor: NVIDIA GPUs through CUPTI; also old traces (2021) that name no device."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Intel Gaudi (Habana). Its bridge writes calls of the runtime as ``hpu_op``."""
+"""Vendor: Intel Gaudi (Habana). Its bridge writes calls of the runtime as ``hpu_op``."""
 
 import re
 

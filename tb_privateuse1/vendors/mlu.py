@@ -1,4 +1,4 @@
-"""Cambricon MLU through PrivateUse1 (torch_mlu)."""
+"""Vendor: Cambricon MLU through PrivateUse1 (torch_mlu)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Meta's MTIA: kernels have a category of their own."""
+"""Vendor: Meta's MTIA, whose kernels have a category of their own."""
 
 from tb_privateuse1.trace.vendor import Vendor
 

@@ -1,4 +1,4 @@
-"""Huawei Ascend through PrivateUse1 (torch_npu)."""
+"""Vendor: Huawei Ascend through PrivateUse1 (torch_npu)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""AMD GPUs through roctracer or rocprofiler. torch calls them cuda too; memory events say HIP."""
+"""Vendor: AMD GPUs, which torch calls cuda too; memory events say HIP."""
 
 import re
 

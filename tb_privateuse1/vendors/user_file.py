@@ -1,4 +1,4 @@
-"""Vendors that users describe in a file of data (docs/reference/vendors.md)."""
+"""Read vendors that users describe in a file of data (docs/reference/vendors.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intel GPUs through PTI."""
+"""Vendor: Intel GPUs through PTI."""
 
 import re
 

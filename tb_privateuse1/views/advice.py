@@ -13,14 +13,8 @@ from tb_privateuse1.advice.rules.rule import CAUSES, Rule
 from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-)
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 
 
 class CauseRow(Struct, frozen=True):

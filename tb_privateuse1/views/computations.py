@@ -1,4 +1,4 @@
-"""Computations that outlive a request's deadline, shared by all callers of the same one.
+"""Run computations that outlive a request's deadline, once for all callers of the same one.
 
 A request with a time limit starts the work in a thread of its own, waits until its limit, and then
 raises Pending with the progress. The next request for the same joins the work that runs, or gets

@@ -16,8 +16,8 @@ from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, chosen_window, provenance
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, chosen_window
 
 _MOST_KERNELS = 500
 

@@ -29,14 +29,12 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import (
     OffsetOption,
-    Provenance,
     WindowOption,
     check_page,
     chosen_window,
-    provenance,
 )
 
 

@@ -44,9 +44,10 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Timeline
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.reduced_traces import Rank
+from tb_privateuse1.views.result import Provenance, Result
+from tb_privateuse1.views.shared_options import StepOption, WindowOption
 from tb_privateuse1.views.signature import reduces
-from tb_privateuse1.views.view_inputs import Provenance, Rank, StepOption, WindowOption
 
 
 class RankRow(Struct, frozen=True):

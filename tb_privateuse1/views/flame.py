@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.flame import turned
+from tb_privateuse1.analysis.flame import inverted
 from tb_privateuse1.analysis.flame.ignored import Ignored, parse_patterns
 from tb_privateuse1.analysis.flame.tree import DEVICE, KINDS, NOWHERE, Group, Levels, Scope, build
 from tb_privateuse1.analysis.flame.tree import Tree as CallTree
@@ -19,17 +19,11 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, device_times, intervals, uncertainty
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-    sums,
-)
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 
 By = Literal["best", "device", "host"]
 Direction = Literal["top_down", "bottom_up"]
@@ -129,7 +123,7 @@ def flame(
     if frame is not None:
         return _sandwich(shown, tree, frame)
     if direction == "bottom_up":
-        tree = turned.bottom_up(tree, path)
+        tree = inverted.bottom_up(tree, path)
     return shown.result(tree, find(tree, path))
 
 
@@ -147,7 +141,7 @@ def find(tree: CallTree, path: list[str]) -> int:
     at = NONE
     for name in path:
         inside = np.flatnonzero(tree.parent == at)
-        found = [n for n in inside.tolist() if turned.of_name(tree.labels[tree.label[n]], name)]
+        found = [n for n in inside.tolist() if inverted.of_name(tree.labels[tree.label[n]], name)]
         if not found:
             message = say("There is no {name!r} at this place of the tree.", name=name)
             raise TraceError("unknown_node", message)
@@ -160,7 +154,7 @@ def largest(size: I64, below: Bools, whole: int, limit: int) -> Bools:
 
     With a node the one around it is chosen: it is as large, and stands before it.
     """
-    shown = below & (size > 0) & (size >= whole * turned.LEAST_SHARE)
+    shown = below & (size > 0) & (size >= whole * inverted.LEAST_SHARE)
     first = np.lexsort((np.arange(len(shown)), -size, ~shown))[: int(shown.sum())][:limit]
     return mask_of(first, len(shown))
 
@@ -184,12 +178,12 @@ def ordered(parent: I32, size: I64, chosen: Bools, above: int) -> tuple[list[int
 
 def _sandwich(shown: _Shown, tree: CallTree, name: str) -> Flame:
     """Return callees and callers of a frame. Raises TraceError ``unknown_node``."""
-    frame = turned.outermost(tree, name)
+    frame = inverted.outermost(tree, name)
     if not (tree.total[frame] > 0).any():
         message = say("There is no {name!r} with any time in the tree.", name=name)
         raise TraceError("unknown_node", message)
-    around = shown.result(turned.callers(tree, frame), NONE)
-    return replace(shown.result(turned.callees(tree, frame), NONE), callers=around.rows)
+    around = shown.result(inverted.callers(tree, frame), NONE)
+    return replace(shown.result(inverted.callees(tree, frame), NONE), callers=around.rows)
 
 
 class _Shown(Struct, frozen=True):

@@ -19,9 +19,9 @@ from tb_privateuse1.analysis.steps.table import step_spread, step_table
 from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.model import Timeline, Trace
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.reduced_traces import RunRecording
+from tb_privateuse1.views.result import Provenance, Result
 from tb_privateuse1.views.signature import reduces
-from tb_privateuse1.views.view_inputs import Provenance, RunRecording
 
 HistoryFigure = Literal["step_ns", "utilization", "mfu", "memory_peak_bytes"]
 RecordingState = Literal["read", "waiting", "failed"]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.kernel_names import display_name, strings_with
 from tb_privateuse1.analysis.kernels import groups
-from tb_privateuse1.analysis.kernels.groups import Floats, Group
+from tb_privateuse1.analysis.kernels.groups import Group
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.analysis.steps import breakdown
@@ -17,10 +17,17 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
-from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.trace.table import F64, I64, Bools
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import (
+    OffsetOption,
+    StepOption,
+    WindowOption,
+    chosen_window,
+)
 from tb_privateuse1.views.sorting import (
     SortOption,
     order_by_number,
@@ -28,15 +35,6 @@ from tb_privateuse1.views.sorting import (
     order_by_work,
     parse_sort,
     sorts,
-)
-from tb_privateuse1.views.view_inputs import (
-    OffsetOption,
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-    sums,
 )
 
 _SORTS = ("name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns")
@@ -362,7 +360,7 @@ class _Rows:
             **{key: None if n == MISSING else int(n) for key, n in numbers.items()},
         }
 
-    def _mean(self, of_config: Floats, members: I64, times: I64) -> float | None:
+    def _mean(self, of_config: F64, members: I64, times: I64) -> float | None:
         """Return the mean of a launch property weighted by duration, over activities with it."""
         config = self._table.config[members]
         if not len(of_config) or not times.any():

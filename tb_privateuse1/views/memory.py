@@ -34,14 +34,8 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Memory, Trace
 from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
-    OffsetOption,
-    Provenance,
-    StepOption,
-    provenance,
-    step_row,
-)
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import OffsetOption, StepOption, step_row
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 

@@ -1,4 +1,4 @@
-"""The device timeline's method: measured, inferred or none, its sources and its error bounds."""
+"""How the device timeline was made: measured, inferred or none, with sources and error bounds."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tb_privateuse1.trace.findings import PARTIAL, Finding
 from tb_privateuse1.trace.inference_basis import Constant, Kind
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, chosen_window, provenance
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, chosen_window
 
 _NOTHING = "no_device_times"
 

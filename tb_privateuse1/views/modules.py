@@ -13,9 +13,11 @@ from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.trace import call_tree, device_times, sum_bounds
 from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import sums, with_descendants
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 from tb_privateuse1.views.sorting import (
     SortOption,
     order_by_number,
@@ -23,15 +25,6 @@ from tb_privateuse1.views.sorting import (
     order_by_work,
     parse_sort,
     sorts,
-)
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-    sums,
-    with_descendants,
 )
 
 _SORTS = {

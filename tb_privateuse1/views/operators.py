@@ -15,10 +15,17 @@ from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.trace import call_tree, device_times, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
-from tb_privateuse1.trace.groupby import outermost_calls
+from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import (
+    OffsetOption,
+    StepOption,
+    WindowOption,
+    check_page,
+    chosen_window,
+)
 from tb_privateuse1.views.sorting import (
     SortOption,
     order_by_number,
@@ -26,18 +33,6 @@ from tb_privateuse1.views.sorting import (
     order_by_work,
     parse_sort,
     sorts,
-)
-from tb_privateuse1.views.view_inputs import (
-    OffsetOption,
-    Provenance,
-    StepOption,
-    WindowOption,
-    calls,
-    check_page,
-    chosen_window,
-    counted,
-    grouped,
-    provenance,
 )
 
 _SORTS = (
@@ -175,8 +170,8 @@ def operators(
     check_page(limit, offset)
     key, descending = parse_sort(sort, _SORTS)
     time = chosen_window(trace, step, window)
-    rows = np.flatnonzero(counted(trace) & time.ops)
-    first, member = grouped(*groups.group_columns(trace, rows, group))
+    rows = np.flatnonzero(counted_operators(trace) & time.ops)
+    first, member = group_rows(*groups.group_columns(trace, rows, group))
     ahead = call_tree.forward_of(trace.ops)
     figures = totals.operator_totals(trace, rows, member, len(first), ahead)
     texts = _Texts(trace, group, rows[first])
@@ -250,7 +245,7 @@ class _Members:
         trace = self._trace
         group = np.full(len(trace.ops), NONE, np.int64)
         group[self._rows] = positions(shown, self._groups)[self._member]
-        launcher = lookup(calls(trace.ops), trace.kernels.op, NONE)
+        launcher = lookup(outermost_calls(trace.ops), trace.kernels.op, NONE)
         return group_figures(trace, lookup(group, launcher, NONE), len(shown))
 
 

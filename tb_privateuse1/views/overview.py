@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import top_lists
-from tb_privateuse1.analysis.account.awaited import AwaitedOperator, awaited_operators
+from tb_privateuse1.analysis.account.idle_by_operator import AwaitedOperator, awaited_operators
 from tb_privateuse1.analysis.account.table import (
     Account,
     StepAccount,
@@ -48,14 +48,8 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import isolate_fields
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, UNKNOWN, Kernels, Trace
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-)
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 
 
 class Totals(Struct, frozen=True):

@@ -11,8 +11,8 @@ from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.findings import SEVERITIES, Finding
 from tb_privateuse1.trace.model import Kernels, Trace
 from tb_privateuse1.trace.table import Table
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, chosen_window, provenance
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, chosen_window
 
 
 class Category(Struct, frozen=True):

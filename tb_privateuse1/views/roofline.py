@@ -31,18 +31,16 @@ from tb_privateuse1.analysis.roofs.roofs import Kind, Roof, Source
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import (
     OffsetOption,
-    Provenance,
     StepOption,
     WindowOption,
     check_page,
     chosen_window,
-    provenance,
-    sums,
 )
 
 DType = Literal["all", "fp64", "fp32", "bf16", "fp16", "fp8", "fp4", "int8"]

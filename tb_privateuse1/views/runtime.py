@@ -13,14 +13,8 @@ from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-)
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 
 
 class RuntimeRow(Struct, frozen=True):

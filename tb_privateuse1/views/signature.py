@@ -1,4 +1,4 @@
-"""Declare and read a view's signature: its inputs, its options, its reduction, its cost."""
+"""Read a view's inputs and options from its function signature, for HTTP, CLI and Python."""
 
 from __future__ import annotations
 

@@ -28,17 +28,10 @@ from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import kernel_context, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I8, I32, I64
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    chosen_tracks,
-    provenance,
-    step_row,
-)
+from tb_privateuse1.trace.table import F64, I8, I32, I64
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, chosen_tracks, step_row
 
-Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
 Short = NDArray[np.int16]
 
@@ -65,8 +58,8 @@ class Rectangles(Struct, frozen=True):
     track: Short
     row: Short
     """Within its track."""
-    start_ns: Floats
-    length_ns: Floats
+    start_ns: F64
+    length_ns: F64
     busy_ns: Narrow
     count: I32
     table: I8
@@ -102,8 +95,8 @@ class Counter(Struct, frozen=True):
 class Curves(Struct, frozen=True):
     """The entries of all counters: each value holds from its time on."""
 
-    at_ns: Floats
-    value: Floats
+    at_ns: F64
+    value: F64
     bound: Narrow
     """As ``Rectangles.bound_ns``."""
 

@@ -29,15 +29,9 @@ from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.advice import advised
-from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 from tb_privateuse1.views.signature import heavy
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-)
 
 _MOST = 500
 

@@ -154,14 +154,18 @@ def test_the_loader_needs_only_the_host() -> None:
 @pytest.mark.parametrize(
     ("importer", "source", "says"),
     [
-        ("trace.model", "import tb_privateuse1.views.view_inputs", "that room is above"),
+        ("trace.model", "import tb_privateuse1.views.shared_options", "that room is above"),
         ("views.kernels", "from tb_privateuse1 import __version__", "that room is above"),
         ("storage.store", "def f():\n    from tb_privateuse1.views import VIEWS", "room is above"),
         ("cli", "from tb_privateuse1.capture import profile", "capture stands alone"),
         ("capture.route", "from tb_privateuse1.trace import model", "capture stands alone"),
         ("api", "from tb_privateuse1.server import loader", "that room is above"),
         ("views.kernels", "from tb_privateuse1.readers.chrome.decoder import x", "not offer it"),
-        ("analysis.steps.table", "from tb_privateuse1.analysis.idle import bottleneck", "is above"),
+        (
+            "analysis.steps.table",
+            "from tb_privateuse1.analysis.idle import device_bound",
+            "is above",
+        ),
         ("inference.steps", "import torch.profiler", "another room's library"),
         ("server.routes", "import mcp", "another room's library"),
         ("server.routes", "from tb_privateuse1.server.agents import serve", "agents are above"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,3 +79,13 @@ class TrainingProgram(SizedProgram):
         """Forget the gradients."""
         with self.range("Optimizer.zero_grad#SGD.zero_grad"):
             self.rest(2)
+
+
+def steps(step: Callable[[TrainingProgram], None], count: int = 4) -> TrainingProgram:
+    """Return a program of equal steps that wait for the device at their end."""
+    run = TrainingProgram()
+    for _ in range(count):
+        with run.step():
+            step(run)
+            run.wait()
+    return run

@@ -11,8 +11,8 @@ from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import signature
+from tb_privateuse1.views.reduced_traces import Rank, RunRecording
 from tb_privateuse1.views.sources.one_trace import trace_values
-from tb_privateuse1.views.view_inputs import Rank, RunRecording
 
 
 def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:

@@ -219,3 +219,23 @@ def linear(host: int, kernel: int) -> Op:
 def step(number: int, *ops: Op) -> Op:
     """A ``ProfilerStep#N`` around some operators."""
     return Op(f"ProfilerStep#{number}", 3_000, 2_000, children=ops, category="user_annotation")
+
+
+def start_errors(result: Result) -> list[int]:
+    """How far each kernel's start is from the truth, in order."""
+    return np.abs(result.trace.kernels.start_ns - result.start_ns).tolist()
+
+
+def inside(result: Result) -> bool:
+    """Whether each kernel's start is within its bound of the truth."""
+    kernels = result.trace.kernels
+    off = np.abs(kernels.start_ns - result.start_ns)
+    return bool((off <= kernels.start_bound_ns).all())
+
+
+def errors_and_bounds(result: Result) -> tuple[np.ndarray, np.ndarray]:
+    """Errors of the starts, and their bounds, in ns."""
+    kernels = result.trace.kernels
+    assert result.trace.ops.external_id[kernels.op].tolist() == sorted(result.ids.tolist())
+    order = np.argsort(result.ids)
+    return np.abs(kernels.start_ns - result.start_ns[order]), kernels.start_bound_ns

@@ -15,8 +15,8 @@ from tb_privateuse1.api import Log
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.encoding import encode
+from tb_privateuse1.views.reduced_traces import Rank
 from tb_privateuse1.views.signature import reads_of
-from tb_privateuse1.views.view_inputs import Rank
 from tests.support.results import ranks, result
 from tests.support.trace_files import sidecar, trace
 

@@ -2162,7 +2162,7 @@ export interface StepShares {
   product_flops: number | null;
 }
 
-/** One stretch of a class, and the event that is responsible for it. */
+/** One interval of a class, and the event that is responsible for it. */
 export interface Stretch {
   start_ns: number;
   duration_ns: number;

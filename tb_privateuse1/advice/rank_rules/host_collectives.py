@@ -14,7 +14,7 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     milliseconds,
 )
 from tb_privateuse1.advice.rules.rule import exact_percent, percent
-from tb_privateuse1.advice.worth import USUAL
+from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.i18n import join_list, say
 
 _MOSTLY = 0.5

@@ -63,7 +63,7 @@ RULE = RankRule(
     ),
     fix=say(
         "Look for a condition around the collective that only this rank meets: an empty batch, a "
-        "skipped step of the optimizer, `if rank == 0`, unused parameters. "
+        "skipped step of the optimizer, “if rank == 0”, unused parameters. "
         "TORCH_DISTRIBUTED_DEBUG=DETAIL checks each call."
     ),
     threshold=say(

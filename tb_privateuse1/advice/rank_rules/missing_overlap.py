@@ -12,12 +12,13 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     milliseconds,
 )
 from tb_privateuse1.advice.rules.rule import exact_percent, percent
-from tb_privateuse1.advice.worth import ANY_PROGRAM
+from tb_privateuse1.advice.thresholds import ANY_PROGRAM
 from tb_privateuse1.i18n import say
 
 _HIDDEN = 0.5
-"""Share of the communication beside computation, by convention: DistributedDataParallel hides it
-beside the backward pass (S. Li et al., PyTorch Distributed, 2020)."""
+"""Share of the communication beside computation. DistributedDataParallel hides it beside the
+backward pass (S. Li et al., PyTorch Distributed, 2020); the eight shared recordings with
+communication kernels reach 0 to 46 %."""
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:

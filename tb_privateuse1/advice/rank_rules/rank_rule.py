@@ -22,9 +22,7 @@ from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.analysis.ranks.open_collectives import OpenCollective
 from tb_privateuse1.analysis.ranks.steps import RankSteps
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, Bools
 
 MOST_RANKS = 20
 """The most ranks that a finding names as evidence."""
@@ -52,15 +50,15 @@ class RankContext(Struct, frozen=True, dict=True):
     """Of the ranks' flight recorders, causes first."""
 
     @functools.cached_property
-    def count(self) -> Floats:
+    def count(self) -> F64:
         """Return the number of counted steps of each rank."""
         return np.bincount(self.steps.rank[self.counted], minlength=len(self.parts)).astype(float)
 
-    def mean(self, column: str) -> Floats:
+    def mean(self, column: str) -> F64:
         """Return the mean of a column of ``steps`` by rank; 0 without steps or known values."""
         return self._mean(getattr(self.steps, column))
 
-    def idle(self, cause: ClassName) -> Floats:
+    def idle(self, cause: ClassName) -> F64:
         """Return the mean idle time of a class by rank, in ns."""
         return self._mean(
             self._joined(
@@ -69,25 +67,25 @@ class RankContext(Struct, frozen=True, dict=True):
         )
 
     @functools.cached_property
-    def exposed(self) -> Floats:
+    def exposed(self) -> F64:
         """Return the least exposed communication by rank: minus its bound, 0 if that is unknown."""
         bound = self.steps.bounds["exposed"]
         least = np.where(bound == MISSING, 0, self.steps.exposed_ns - bound)
         return self._mean(np.maximum(least, 0))
 
     @functools.cached_property
-    def waiting(self) -> Floats:
+    def waiting(self) -> F64:
         """Return the part of ``exposed`` that waits for other ranks."""
         return np.minimum(self.mean("synchronizing_ns"), self.exposed)
 
     @functools.cached_property
-    def blocked(self) -> Floats:
+    def blocked(self) -> F64:
         """Return the part of the other exposed communication that blocks the host."""
         blocked = self._mean(self._joined([part.host.held_ns for part in self.parts]))
         return np.minimum(blocked, self.exposed - self.waiting)
 
     @functools.cached_property
-    def transfers(self) -> Floats:
+    def transfers(self) -> F64:
         """Return the remaining exposed communication: transfers without computation beside them."""
         return self.exposed - self.waiting - self.blocked
 
@@ -101,20 +99,20 @@ class RankContext(Struct, frozen=True, dict=True):
         """Return a time as a share of the mean step."""
         return float(ns / self.step_ns)
 
-    def average(self, by_rank: Floats) -> float:
+    def average(self, by_rank: F64) -> float:
         """Return the mean over the ranks that have steps."""
         values = by_rank[self.count > 0]
         return float(values.mean()) if len(values) else 0.0
 
-    def most(self, by_rank: Floats) -> list[int]:
+    def most(self, by_rank: F64) -> list[int]:
         """Return the indices of the parts with the greatest values, at most ``MOST_RANKS``."""
         result: list[int] = np.argsort(-by_rank, kind="stable")[:MOST_RANKS].tolist()
         return result
 
-    def _mean(self, column: NDArray[np.int64]) -> Floats:
+    def _mean(self, column: NDArray[np.int64]) -> F64:
         is_known = self.counted & (column != MISSING)
         total = np.bincount(self.steps.rank[is_known], column[is_known], minlength=len(self.parts))
-        result: Floats = total / np.maximum(self.count, 1)
+        result: F64 = total / np.maximum(self.count, 1)
         return result
 
     def _joined(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

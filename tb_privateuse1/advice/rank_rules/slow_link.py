@@ -14,7 +14,7 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankRule,
 )
 from tb_privateuse1.advice.rules.rule import exact_percent, percent
-from tb_privateuse1.advice.worth import USUAL
+from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.i18n import say
@@ -25,7 +25,8 @@ ten times a latency of 30 µs."""
 _SLOWEST = 1.25e9
 """10 Gbit/s."""
 _TIMES = 4
-"""By convention: where a group has left the node, its network is slower by more than this."""
+"""Half of the least ratio between a device's links in the node and its network outside, by data
+sheets: 300 to 25 GB/s (DGX A100), 450 to 50 (DGX H100), 196 to 25 (Atlas 800 A2)."""
 _HOW = say(
     "No saving is given: how fast the link can be is in no trace. The bandwidth is "
     "that of the transfer alone, without waiting for ranks that come later."

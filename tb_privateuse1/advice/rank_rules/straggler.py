@@ -15,7 +15,7 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     milliseconds,
 )
 from tb_privateuse1.advice.rules.rule import exact_percent, percent
-from tb_privateuse1.advice.worth import USUAL
+from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.analysis.ranks.notes import listed
@@ -157,7 +157,7 @@ def _kernel(culprit: Culprit) -> str:
     if culprit.kernel is None:
         return ""
     time = milliseconds(culprit.kernel_ns or 0)
-    return say(", {time} of it in `{kernel}`", time=time, kernel=culprit.kernel[:120])
+    return say(", {time} of it in {kernel}", time=time, kernel=culprit.kernel[:120])
 
 
 def _evidence(case: RankContext, rank: int) -> str:

@@ -12,7 +12,7 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     milliseconds,
 )
 from tb_privateuse1.advice.rules.rule import exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.i18n import say
 
 

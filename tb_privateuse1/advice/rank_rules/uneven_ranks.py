@@ -15,7 +15,7 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
 )
 from tb_privateuse1.advice.rank_rules.straggler import SLOW
 from tb_privateuse1.advice.rules.rule import exact_percent, percent
-from tb_privateuse1.advice.worth import ANY_PROGRAM
+from tb_privateuse1.advice.thresholds import ANY_PROGRAM
 from tb_privateuse1.i18n import join_list, say
 
 _SPREAD = 0.05

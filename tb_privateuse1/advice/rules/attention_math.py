@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import intervals
@@ -41,7 +41,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         title=(
             say("Attention takes torch's general path: {calls} a step", calls=calls)
             if general[found.calls].all()
-            else say("Attention is written by hand: {calls} a step", calls=calls)
+            else say("Attention is unfused: {calls} a step", calls=calls)
         ),
         explanation=join_sentences(
             [
@@ -75,15 +75,15 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "A product, a softmax of its result, and a product with that, with scaling, masks, casts "
-        "and dropout between; forward and backward, by hand or inside of "
-        "`aten::_scaled_dot_product_attention_math`."
+        "and dropout between; forward and backward, as single operators or inside of "
+        "aten::_scaled_dot_product_attention_math."
     ),
     why=say("Time and memory grow with the square of the sequence's length."),
     fix=say(
         "Call torch.nn.functional.scaled_dot_product_attention (in transformers: "
         "attn_implementation='sdpa'), in half precision and with masks that the fused kernels "
         "take (is_causal instead of a full matrix); torch.nn.attention.sdpa_kernel says why one "
-        "is refused. A backend registers `_fused_sdp_choice` and a fused attention for "
+        "is refused. A backend registers _fused_sdp_choice and a fused attention for "
         "PrivateUse1."
     ),
     threshold=say("{least} of the step.", least=exact_percent(ONE_PLACE)),

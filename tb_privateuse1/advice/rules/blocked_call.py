@@ -10,12 +10,12 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
-from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.analysis.account import calls_without_launches
+from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
-from tb_privateuse1.analysis.account.pieces import Stretches
-from tb_privateuse1.analysis.account.table import function_of_stretches
+from tb_privateuse1.analysis.account.table import function_of_intervals
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import plural, say
@@ -43,7 +43,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     Waits behind all work of the recording are its end. A program without a backward pass that waits
     for what others send may have nothing to do: no saving is promised.
     """
-    own = case.stretches
+    own = case.class_intervals
     some = np.isin(own.time_class, [NUMBER[name] for name in _CLASSES]) & (own.row >= 0)
     own = own.take(np.flatnonzero(some))
     if not len(own):
@@ -67,8 +67,8 @@ def _last_work_ns(case: RuleContext) -> int:
     return max((int(one.max()) for one in starts if len(one)), default=np.iinfo(np.int64).max)
 
 
-def _sites(case: RuleContext, own: Stretches) -> tuple[I64, I64]:
-    """Return for each stretch the names of its call and of the operator around it, or ``NONE``.
+def _sites(case: RuleContext, own: ClassIntervals) -> tuple[I64, I64]:
+    """Return for each interval the names of its call and of the operator around it, or ``NONE``.
 
     Names that differ by an object's address are one.
     """
@@ -83,10 +83,10 @@ def _sites(case: RuleContext, own: Stretches) -> tuple[I64, I64]:
         rows = own.row[here]
         around: I32 = columns.parent if number == OPS else columns.op
         name[here], op[here] = columns.name[rows], ops_name[around[rows]]
-    return work_apart.title_numbers(trace, name), op
+    return calls_without_launches.title_numbers(trace, name), op
 
 
-def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
+def _finding(case: RuleContext, own: ClassIntervals, op: int) -> RuleFinding:
     trace = case.trace
     table = TABLES[own.table[0]]
     columns: Any = getattr(trace, table)
@@ -96,14 +96,14 @@ def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
     call = call_title(trace, trace.text(columns.name[rows[0]]))
     kind = CLASSES[own.time_class[0]]
     inside = say(" in {operator}", operator=trace.text(op)) if op >= 0 else ""
-    source = function_of_stretches(trace, own)
+    source = function_of_intervals(trace, own)
     waits = case.limits.waits
     is_own = waits.launch if own.table[0] == LAUNCHES else waits.op
     if _ARRIVALS.search(call) and not len(find_passes(trace).backward_ns):
         return _arrival(case, table, rows, call, intervals.length(claim), source)
     return RuleFinding(
         title=say(
-            "The host is blocked in `{call}`{inside}: {share} of the time",
+            "The host is blocked in {call}{inside}: {share} of the time",
             call=call,
             inside=inside,
             share=percent(case.share(intervals.length(claim))),
@@ -138,7 +138,7 @@ def _arrival(
     """Return the note on a program that waits for what others send."""
     return RuleFinding(
         title=say(
-            "The program waits for others in `{call}` {waiting} of the time",
+            "The program waits for others in {call} {waiting} of the time",
             call=call,
             waiting=percent(case.share(ns)),
         ),

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE
@@ -156,7 +156,7 @@ RULE = Rule(
     title=say("Blocking copies"),
     cause="waiting",
     looks_for=say(
-        "Waits inside of `aten::copy_` and `_copy_from`, beside those of `.item()`. Not those for "
+        "Waits inside of aten::copy_ and _copy_from, beside those of .item(). Not those for "
         "results of several items that code outside of torch answers with new data."
     ),
     why=say(

@@ -1,4 +1,4 @@
-"""Kernels that only convert a tensor to another type."""
+"""Kernels that only convert a tensor to another data type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
@@ -54,7 +54,7 @@ RULE = Rule(
     title=say("Conversions between types"),
     cause="device",
     looks_for=say(
-        "Kernels launched below `aten::_to_copy` that are no copies between host and device."
+        "Kernels launched below aten::_to_copy that are no copies between host and device."
     ),
     why=say("They read and write all of a tensor and compute nothing."),
     fix=say(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.account import state_writes
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import call_title
@@ -34,7 +34,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     name = call_title(trace, trace.text(frames.name[rows[0]]))
     yield RuleFinding(
         title=say(
-            "The program waits while `{name}` writes its state: {share} of the time",
+            "The program waits while {name} writes its state: {share} of the time",
             name=name,
             share=percent(case.share(intervals.length(claim))),
         ),
@@ -68,7 +68,7 @@ RULE = Rule(
     title=say("Checkpoints stop the program"),
     cause="waiting",
     looks_for=say(
-        "Python calls that copy tensors to the host, write bytes (`write`, `dump`, `fsync`, …) and "
+        "Python calls that copy tensors to the host, write bytes (write, dump, fsync, …) and "
         "compute nothing on the device."
     ),
     why=say("The host launches nothing until all is copied, converted and written."),
@@ -77,7 +77,7 @@ RULE = Rule(
         "(torch.distributed.checkpoint.async_save), or write more rarely."
     ),
     threshold=say(
-        "{least} of the judged steps; a recording of a few steps shows few checkpoints.",
+        "{least} of the analyzed steps; a recording of a few steps shows few checkpoints.",
         least=exact_percent(ONE_PLACE),
     ),
     reference=say("PyTorch tutorial on asynchronous checkpoints."),

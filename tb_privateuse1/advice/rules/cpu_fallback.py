@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
 
@@ -70,7 +70,7 @@ RULE = Rule(
     name="cpu_fallback",
     title=say("Operators that fell back to the CPU"),
     cause="fallback",
-    looks_for=say("`aten::_to_cpu` inside of an operator: torch's fallback for missing kernels."),
+    looks_for=say("aten::_to_cpu inside of an operator: torch's fallback for missing kernels."),
     why=say("Two copies and a synchronization surround each call, and the CPU is slower besides."),
     fix=say(
         "Register kernels for these operators in the backend, the costliest first; or express "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -49,7 +49,7 @@ RULE = Rule(
     name="data_loader",
     title=say("Input-bound"),
     cause="input",
-    looks_for=say("Time in `enumerate(DataLoader)` of several workers while the device is idle."),
+    looks_for=say("Time in enumerate(DataLoader) of several workers while the device is idle."),
     why=say("Workers that are too few or too slow let the device stand still at each step."),
     fix=say(
         "Raise num_workers and prefetch_factor, set persistent_workers=True and pin_memory=True; "

@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.nodes import graph
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals

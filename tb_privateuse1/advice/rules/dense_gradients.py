@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.dense_gradients import dense_gradients
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
@@ -56,7 +56,7 @@ RULE = Rule(
     title=say("Dense gradients of embeddings"),
     cause="device",
     looks_for=say(
-        "`embedding_dense_backward` or that of bags with at most one index for eight rows of the "
+        "embedding_dense_backward or that of bags with at most one index for eight rows of the "
         "table, and an optimizer that changes no row without a gradient: neither momentum nor "
         "moments nor a weight decay of that shape."
     ),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.work.arguments import typed_shapes
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
@@ -87,7 +87,7 @@ def _names(case: RuleContext, rows: I64) -> str:
     names, group = np.unique(name, return_inverse=True)
     total = groupby.sums(group, kernels.end_ns[rows] - kernels.start_ns[rows], len(names))
     order = np.argsort(-total, kind="stable")[:_TOP]
-    return join_list(f"`{trace.text(names[i])}`" for i in order)
+    return join_list(trace.text(names[i]) for i in order)
 
 
 def _types(case: RuleContext, rows: I64) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
 from tb_privateuse1.analysis.memory import allocations
@@ -34,7 +34,7 @@ tensor comes from the driver; the memory is full, and in pieces; or it is at its
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the runtime calls that allocate or release in the judged steps."""
-    launches, own = case.trace.launches, case.stretches
+    launches, own = case.trace.launches, case.class_intervals
     here = (own.time_class == NUMBER["device_memory"]) & (own.table == LAUNCHES)
     rows = np.unique(own.row[here]).astype(np.int64)
     claim = case.of_host(case.in_classes("device_memory"))
@@ -48,7 +48,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(
-            "{calls} of {names} within the judged steps. Such calls wait for the device and "
+            "{calls} of {names} within the analyzed steps. Such calls wait for the device and "
             "take up to milliseconds; the caching allocator makes them unnecessary once it "
             "holds enough.{reason}",
             calls=plural(len(rows), "call"),

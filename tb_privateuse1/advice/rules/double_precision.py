@@ -9,8 +9,8 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
@@ -36,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     first, group = group_rows(shapes, types)
     is_double = [_is_double(trace.text(shapes[i]), trace.text(types[i])) for i in first]
     rows = rows[np.array(is_double, np.bool_)[group]]
-    claim = bottleneck.shorten(case.of_device(case.time(rows, "kernels")), _SAVED)
+    claim = device_bound.shorten(case.of_device(case.time(rows, "kernels")), _SAVED)
     if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     calls = np.unique(kernels.op[rows]).astype(np.int64)
@@ -75,7 +75,7 @@ RULE = Rule(
     name="double_precision",
     title=say("Work in float64"),
     cause="device",
-    looks_for=say("Kernels of operators with `double` among their input types."),
+    looks_for=say("Kernels of operators with double among their input types."),
     why=say("Accelerators have few units for it, or none."),
     fix=say(
         "Make tensors float32 where they come from: torch.tensor(x, dtype=torch.float32), "

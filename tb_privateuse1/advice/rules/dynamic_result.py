@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
 
@@ -58,7 +58,7 @@ RULE = Rule(
     title=say("Results of unknown size"),
     cause="waiting",
     looks_for=say(
-        "Waits inside of `aten::nonzero`, `masked_select`, `unique`, `repeat_interleave`, and of "
+        "Waits inside of aten::nonzero, masked_select, unique, repeat_interleave, and of "
         "an index with a mask."
     ),
     why=say("A shape that depends on data cannot be known before the device has computed it."),

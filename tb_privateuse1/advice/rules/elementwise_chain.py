@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice import host_collectives
+from tb_privateuse1.advice import collectives_without_device
 from tb_privateuse1.advice.collectives import (
     OTHER,
     ExposedCollectives,
@@ -16,8 +16,8 @@ from tb_privateuse1.advice.collectives import (
 )
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ANY_PROGRAM
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.advice.thresholds import ANY_PROGRAM
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
@@ -73,15 +73,15 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield collectives that a later one repeats; else those that are slow in every step."""
-    rows = host_collectives.host_calls(case)
-    again = host_collectives.repeated_sums(case, rows)
-    claim = host_collectives.awaited(case, again)
+    rows = collectives_without_device.host_calls(case)
+    again = collectives_without_device.repeated_sums(case, rows)
+    claim = collectives_without_device.awaited(case, again)
     if case.share(intervals.length(claim)) >= ANY_PROGRAM:
         yield _repeated(case, again, claim)
         return
-    rate = host_collectives.slow_rate(case, rows)
+    rate = collectives_without_device.slow_rate(case, rows)
     # With even work, a rank works on for half of the time that it waits now: two ranks share it.
-    claim = bottleneck.shorten(host_collectives.awaited(case, rows), _EVEN)
+    claim = device_bound.shorten(collectives_without_device.awaited(case, rows), _EVEN)
     if rate is not None and case.share(intervals.length(claim)) >= ANY_PROGRAM:
         yield _late(case, rows, claim, rate)
 
@@ -108,8 +108,8 @@ def _repeated(case: RuleContext, rows: I64, claim: intervals.Set) -> RuleFinding
         confidence="medium",
         fix=say(
             "Average once for each step of the optimizer: run all parts but the last under "
-            "no_sync() of DistributedDataParallel (FSDP: set_requires_gradient_sync(False)); by "
-            "hand, call all_reduce after the last backward pass only."
+            "no_sync() of DistributedDataParallel (FSDP: set_requires_gradient_sync(False)); in "
+            "your own code, call all_reduce after the last backward pass only."
         ),
         code=_ONCE,
         source=case.source(case.ops(r"^c10d::")),
@@ -127,7 +127,7 @@ def _late(case: RuleContext, rows: I64, claim: intervals.Set, rate: float) -> Ru
             "here move {memory:,.3g} GB/s. Other ranks come later because they have more to do, or "
             "the network is slow: the recordings of the other ranks tell, in the distributed view.",
             rate=rate,
-            memory=(host_collectives.host_memory(case.trace) or 0.0) / 1e9,
+            memory=(collectives_without_device.host_memory(case.trace) or 0.0) / 1e9,
         ),
         events=len(rows),
         evidence=case.examples("ops", case.trace.collectives.op[rows].astype(np.int64)),
@@ -182,9 +182,9 @@ _SENTENCES: dict[Use | None, str] = {
 _FIXES: dict[Use | None, str] = {
     "gradients": say(
         "Start the collectives on a stream of their own while the backward pass runs: "
-        "DistributedDataParallel with smaller buckets (bucket_cap_mb), FSDP with prefetching; by "
-        "hand with async_op=True, waited for before the optimizer. Send less: bf16 gradients, or "
-        "accumulation over several steps."
+        "DistributedDataParallel with smaller buckets (bucket_cap_mb), FSDP with prefetching; in "
+        "your own code async_op=True, waited for before the optimizer. Send less: bf16 gradients, "
+        "or accumulation over several steps."
     ),
     "tensor_parallel": say(
         "Split a product so that parts of its sum are sent while the rest is computed "

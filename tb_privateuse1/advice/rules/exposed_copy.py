@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MEMCPY
@@ -75,7 +75,7 @@ RULE = Rule(
     title=say("Filled on the host, then copied"),
     cause="launching",
     looks_for=say(
-        "`aten::zeros`, `randn`, … without a kernel, directly followed by `aten::to` with a copy "
+        "aten::zeros, randn, … without a kernel, directly followed by aten::to with a copy "
         "to the device."
     ),
     why=say("Filling on the device costs one launch; this costs host time, a copy, often a wait."),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import USUAL
+from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
@@ -73,7 +73,7 @@ def _operators(case: RuleContext, rows: I64) -> str:
     names, group = np.unique(ops.name[kernels.op[known]], return_inverse=True)
     total = groupby.sums(group, kernels.end_ns[known] - kernels.start_ns[known], len(names))
     order = np.argsort(-total, kind="stable")[:_TOP]
-    return join_list(f"`{case.trace.text(names[i])}`" for i in order) or say("no known operator")
+    return join_list(case.trace.text(names[i]) for i in order) or say("no known operator")
 
 
 RULE = Rule(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 
@@ -49,10 +49,10 @@ RULE = Rule(
     name="garbage_collection",
     title=say("Garbage collection"),
     cause="launching",
-    looks_for=say("Ranges `Python GC` or frames of gc.collect while the device is idle."),
+    looks_for=say("Ranges “Python GC” or frames of gc.collect while the device is idle."),
     why=say("Large models make millions of objects, and looking through all of them takes long."),
     fix=say(
-        "gc.disable() and gc.collect(0) by hand every hundred steps, at the same step on all "
+        "gc.disable() and gc.collect(0) every hundred steps, at the same step on all "
         "ranks; gc.freeze() after building the model; no gc.collect() in the loop."
     ),
     threshold=say("{least} of the step.", least=exact_percent(NOISE)),

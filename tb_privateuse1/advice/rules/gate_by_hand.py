@@ -1,4 +1,4 @@
-"""Gated activations as separate operators."""
+"""Gated activations (SwiGLU, GeGLU) as separate operators, which one kernel would do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tb_privateuse1.advice.idiom_finding import find_idiom
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import say
 
 
@@ -23,7 +23,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="gate_by_hand",
-    title=say("Gated activation by hand"),
+    title=say("Unfused gated activation"),
     cause="device",
     looks_for=say("An activation whose result a product reads, also past another product."),
     why=say("One kernel reads both tensors and writes the product."),

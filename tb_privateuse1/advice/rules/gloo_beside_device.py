@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -42,7 +42,7 @@ RULE = Rule(
     name="gloo_beside_device",
     title=say("Communication by gloo"),
     cause="communication",
-    looks_for=say("`gloo:` ranges in a trace with device activities."),
+    looks_for=say("“gloo:” ranges in a trace with device activities."),
     why=say(
         "The host's network is slower than the devices' own links, and the copies come on top."
     ),

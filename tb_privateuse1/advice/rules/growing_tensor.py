@@ -1,4 +1,4 @@
-"""A tensor that grows by concatenation."""
+"""A tensor that grows by concatenation, so that every element is copied again each time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.idioms.growth import growing
+from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms.growing_tensors import growing
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 

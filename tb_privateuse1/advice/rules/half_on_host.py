@@ -1,4 +1,4 @@
-"""Products in 16 bits on a processor without units for them."""
+"""Matrix products in float16 or bfloat16 on a CPU without units for them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import MANY_PLACES
-from tb_privateuse1.analysis.idioms.half_products import FAR, half_products
+from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.analysis.idioms.cpu_half_products import FAR, half_products
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.i18n import join_list, say

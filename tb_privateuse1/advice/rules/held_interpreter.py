@@ -9,8 +9,8 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
-from tb_privateuse1.advice.worth import MANY_PLACES
-from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.i18n import plural, say
@@ -20,7 +20,7 @@ from tb_privateuse1.trace.columns import containing
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the pauses in which another thread runs Python."""
-    held = work_apart.held_by_others(case.trace, pauses(case))
+    held = calls_without_launches.held_by_others(case.trace, pauses(case))
     if case.share(intervals.length(held)) < MANY_PLACES:
         return
     frames = case.trace.frames
@@ -36,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         explanation=say(
             "{pauses} of the thread that launches, in which another one runs Python, most often "
-            "`{name}`. The interpreter runs one thread at a time, and the device has nothing to do "
+            "{name}. The interpreter runs one thread at a time, and the device has nothing to do "
             "meanwhile.",
             pauses=plural(len(held[0]), "pause"),
             name=frame_title(case.trace.text(name)),

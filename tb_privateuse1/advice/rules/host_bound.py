@@ -10,8 +10,8 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
-from tb_privateuse1.advice.worth import ANY_PROGRAM, PROGRAM
-from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.advice.thresholds import ANY_PROGRAM, PROGRAM
+from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.table import main_cause
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
@@ -59,7 +59,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the idle time in which the host works towards the next launch."""
     trace = case.trace
     claim = case.in_classes(*_CLASSES)
-    for calls in work_apart.apart_calls(trace, claim):
+    for calls in calls_without_launches.apart_calls(trace, claim):
         if case.share(calls.ns) >= _APART:
             claim = intervals.subtract(claim, calls.time)
     claim = intervals.subtract(claim, pauses(case))
@@ -104,7 +104,7 @@ def _length(case: RuleContext, name: ClassName, claim: intervals.Set) -> int:
 def _function(case: RuleContext, claim: intervals.Set) -> ProgramFunction | None:
     """Return the function of the class with most of the time, as the verdict names it."""
     most = max(_CLASSES, key=lambda name: _length(case, name, claim))
-    own = case.stretches
+    own = case.class_intervals
     return main_cause(case.trace, own.take(np.flatnonzero(own.time_class == NUMBER[most]))).where
 
 

@@ -11,11 +11,11 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
 from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS, independent_rounds
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -44,7 +44,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if not len(found.ranges):
         return
     ranges, share = found.ranges, 1 - 1 / found.rounds
-    looping = intervals.union(*bottleneck.shorten((ranges.start_ns, ranges.end_ns), share))
+    looping = intervals.union(*device_bound.shorten((ranges.start_ns, ranges.end_ns), share))
     host = case.of_host(looping)
     work = _batched(case, ranges)
     claim = host if work is None or host is None else intervals.merge(host, work.claim)
@@ -162,7 +162,7 @@ RULE = Rule(
     looks_for=say(
         "{rounds} or more equal rounds of operators, each on the next item of a tensor, that "
         "cannot need each other by the sizes of what they read and write; or {many} or more "
-        "`aten::select`, `slice` or `narrow` of equal shapes in a row, at most seven operators "
+        "aten::select, slice or narrow of equal shapes in a row, at most seven operators "
         "apart.",
         many=_MANY,
         rounds=ROUNDS,

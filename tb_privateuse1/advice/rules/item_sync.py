@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64, Bools
@@ -35,7 +35,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(
-            "{calls} such as .item(), float(tensor) or `if tensor:` waited until the device "
+            "{calls} such as .item(), float(tensor) or “if tensor:” waited until the device "
             "had done all its work. The device then had nothing queued, and stood still until "
             "the host had launched again.",
             calls=plural(len(ops), "call"),
@@ -71,11 +71,11 @@ RULE = Rule(
     name="item_sync",
     title=say("Values read from the device"),
     cause="waiting",
-    looks_for=say("Waits inside of `aten::item`, `_local_scalar_dense`, `is_nonzero`, `equal`."),
+    looks_for=say("Waits inside of aten::item, _local_scalar_dense, is_nonzero, equal."),
     why=say("The host can only launch ahead as long as it need not know results."),
     fix=say(
-        "Keep sums and losses on the device and read them every hundred steps; replace `if "
-        "tensor:` by torch.where; collect values in a tensor and copy it once with "
+        "Keep sums and losses on the device and read them every hundred steps; replace “if "
+        "tensor:” by torch.where; collect values in a tensor and copy it once with "
         "non_blocking=True."
     ),
     threshold=say(

@@ -17,7 +17,8 @@ from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.table import I64
 
 _LEAST, _STEPS = 0.05, 2
-"""Share of the peak, by convention: less lets no greater batch in. Steps: one may be the start."""
+"""Share of the peak: without it a batch of twenty samples gets one more, if all of the peak grows
+with the batch. Steps: one may be the start."""
 _TOP = 3
 """Owners that the sentence names."""
 
@@ -80,7 +81,7 @@ def _finding(
 
 def _names(case: RuleContext, owners: I64) -> str:
     names = dict.fromkeys(
-        f"`{case.trace.text(case.trace.ops.name[row])}`" for row in owners.tolist() if row >= 0
+        case.trace.text(case.trace.ops.name[row]) for row in owners.tolist() if row >= 0
     )
     return join_list(list(names)[:_TOP])
 

@@ -9,8 +9,8 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import USUAL
-from tb_privateuse1.analysis.idioms.repeats import repeated
+from tb_privateuse1.advice.thresholds import USUAL
+from tb_privateuse1.analysis.idioms.expanded_copies import repeated
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
@@ -60,7 +60,7 @@ RULE = Rule(
     title=say("Layout conversions"),
     cause="device",
     looks_for=say(
-        "Kernels launched below `aten::contiguous` or `aten::clone`, and transposing kernels."
+        "Kernels launched below aten::contiguous or aten::clone, and transposing kernels."
     ),
     why=say("They read and write all of a tensor for nothing new."),
     fix=say(

@@ -1,4 +1,4 @@
-"""A cross entropy as a chain of operators."""
+"""A cross entropy as a chain of operators, which one kernel would do."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.idiom_finding import find_fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.idioms import loss_tails
+from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms import cross_entropy
 from tb_privateuse1.i18n import say
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the losses by hand and their gradients."""
-    tails = loss_tails.loss_tails(case.trace)
+    tails = cross_entropy.loss_tails(case.trace)
     found = fusion.fuse(case, tails.graph, tails.loss, tails.duration_ns, tails.fused_ns)
     yield from find_fusion(
         case,
         found,
-        title=say("The cross entropy is computed by hand: {share} of the time"),
+        title=say("The cross entropy is unfused: {share} of the time"),
         explanation=say(
             "Exponentials, their sums and logarithms are separate operators, and so are "
             "their gradients. Each reads and writes the scores of all classes."
@@ -35,7 +35,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="loss_by_hand",
-    title=say("Cross entropy by hand"),
+    title=say("Unfused cross entropy"),
     cause="device",
     looks_for=say(
         "A sum of exponentials over rows, its logarithm and a difference or a quotient, with what "

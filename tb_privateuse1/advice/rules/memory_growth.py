@@ -84,7 +84,7 @@ def _makers(case: RuleContext, use: memory_peak.DeviceMemory, growth: int) -> tu
         " In each step {operators} make what is never released.",
         operators=join_list(
             say(
-                "`{name}` ({bytes})",
+                "{name} ({bytes})",
                 name=trace.text(names[i]),
                 bytes=with_unit("bytes", int(size[i])),
             )
@@ -108,14 +108,14 @@ RULE = Rule(
     why=say("Something keeps what should be let go: a list of losses with their graphs, a cache."),
     fix=say(
         "Store loss.item() or loss.detach(), not the loss; look in the memory view for "
-        "allocations that are `held`, and who made them."
+        "allocations that are “held”, and who made them."
     ),
     threshold=say(
         "Three steps, and {least} MiB and {most} of the peak a step: below is rounding.",
         least=_LEAST >> 20,
         most=exact_percent(_MOST),
     ),
-    reference=say("docs/reference/definitions.md, `memory_grows`."),
+    reference=say("docs/reference/definitions.md, memory_grows."),
     code=Code(
         before="losses.append(loss)",
         after="losses.append(loss.detach())",

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import USUAL
+from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -16,7 +16,9 @@ from tb_privateuse1.trace.model import MISSING, NONE
 
 _FRAMES = r"torch/utils/checkpoint\.py\(\d+\): (recompute_fn|unpack_hook|backward)$"
 _ROOM = 0.6
-"""Share of the capacity, by convention: the rest has room for activations that are kept."""
+"""Share of the capacity. With recomputation a transformer layer keeps 2 of the 34 bytes per element
+of its activations (Korthikanti et al., 2022), so the rest may hold those of some layers only. The
+figure is a choice: no recording at hand has both variants with their peaks."""
 _DEEP = 200
 """A bound of the search upwards, far above the depth of nested modules."""
 

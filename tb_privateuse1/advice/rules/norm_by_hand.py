@@ -1,4 +1,4 @@
-"""Normalization as a chain of operators."""
+"""Normalization as a chain of operators, which one kernel would do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tb_privateuse1.advice.idiom_finding import find_idiom
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import say
 
 
@@ -16,7 +16,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     return find_idiom(
         case,
         "norm",
-        say("Normalization is written by hand: {each:,.0f} times a step"),
+        say("Normalization is unfused: {each:,.0f} times a step"),
         say(
             "Squares, their mean, the root and the products are separate operators. Each "
             "reads and writes the whole tensor."
@@ -26,7 +26,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="norm_by_hand",
-    title=say("Normalization by hand"),
+    title=say("Unfused normalization"),
     cause="device",
     looks_for=say(
         "Squares that a reduction of rows reads, and a product with the inverse root of its result."
@@ -35,7 +35,7 @@ RULE = Rule(
     fix=say(
         "Use torch.nn.RMSNorm, LayerNorm or their functional forms, a kernel of Liger or vLLM, or "
         "torch.compile, which also takes in the residual's sum. A backend registers "
-        "`_fused_rms_norm` and `native_layer_norm`."
+        "_fused_rms_norm and native_layer_norm."
     ),
     threshold=say(
         "{least} of the step: it is one module of the model.",

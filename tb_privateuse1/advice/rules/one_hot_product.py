@@ -1,4 +1,4 @@
-"""Rows of a table that are looked up by a product with a one-hot matrix."""
+"""Embedding lookups by a product with a one-hot matrix, where indexing reads the rows alone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.idiom_finding import find_fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.idioms import lookups
+from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms import one_hot_lookups
 from tb_privateuse1.i18n import say
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the products that read a one-hot matrix, with what builds it."""
-    all_ = lookups.one_hot_lookups(case.trace)
+    all_ = one_hot_lookups.one_hot_lookups(case.trace)
     found = fusion.fuse(case, all_.graph, all_.lookup, all_.duration_ns, all_.fused_ns)
     yield from find_fusion(
         case,
@@ -41,7 +41,7 @@ RULE = Rule(
     title=say("Lookup by a one-hot product"),
     cause="device",
     looks_for=say(
-        "A product that reads the result of `aten::one_hot`, of ones scattered into zeros, or of a "
+        "A product that reads the result of aten::one_hot, of ones scattered into zeros, or of a "
         "comparison of all with all, directly or through a cast."
     ),
     why=say(

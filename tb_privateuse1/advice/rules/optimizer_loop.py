@@ -9,10 +9,10 @@ import numpy as np
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms import optimizers
-from tb_privateuse1.analysis.idioms.products import Slow
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idioms.slow_products import Slow
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import OPERATOR
@@ -43,7 +43,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     host = case.of_host(spent)
     if host is not None:
         host = intervals.merge(host, _before_launches(case, steps, spent))
-    claim = None if host is None else bottleneck.shorten(host, removed)
+    claim = None if host is None else device_bound.shorten(host, removed)
     fused = _fused(case, is_step)
     if claim is not None:
         later = device_time.idle_after(case, spent, removed)
@@ -113,8 +113,8 @@ RULE = Rule(
     title=say("Optimizer in a loop over parameters"),
     cause="launching",
     looks_for=say(
-        "`Optimizer.step` with many operators directly inside and neither `_foreach_` nor "
-        "`_fused_` among them."
+        "Optimizer.step with many operators directly inside and neither _foreach_ nor "
+        "_fused_ among them."
     ),
     why=say("A model has hundreds of parameters, most of them small: the host is busy launching."),
     fix=say(

@@ -1,4 +1,4 @@
-"""Sorts whose order is read for a few elements only."""
+"""Full sorts whose order is read for a few elements only: topk would do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.partial_sorts import partial_sorts
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import shorten
@@ -55,9 +55,9 @@ RULE = Rule(
     title=say("Sort for a few elements"),
     cause="device",
     looks_for=say(
-        "`sort` or `argsort` of rows of 256 elements or more whose order is cut to half or less, "
-        "is read by a `gather` of an eighth or less, or only puts a mask of thresholds back with "
-        "`scatter`."
+        "sort or argsort of rows of 256 elements or more whose order is cut to half or less, "
+        "is read by a gather of an eighth or less, or only puts a mask of thresholds back with "
+        "scatter."
     ),
     why=say(
         "A sort works on each element about as often as the logarithm of the row's length. A "

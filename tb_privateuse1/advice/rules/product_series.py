@@ -1,4 +1,4 @@
-"""Small products one after the other that one batched product would do."""
+"""Small matrix products one after the other that one batched product would do."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.idioms import series
+from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms import batchable_products
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
@@ -20,7 +20,7 @@ from tb_privateuse1.trace.findings import LONGEST_INLINE
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield runs of equal products without other device work between them."""
-    runs = series.product_series(case.trace)
+    runs = batchable_products.product_series(case.trace)
     found = fusion.fuse(case, runs.graph, runs.run, runs.duration_ns, runs.fused_ns)
     if found is None or case.share(intervals.length(found.claim)) < ONE_PLACE:
         return
@@ -34,7 +34,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             each=products / max(len(case.steps), 1),
         ),
         explanation=say(
-            "In a typical series, `{name}` of {shapes} runs {times:,} times and takes {now:,.3g} "
+            "In a typical series, {name} of {shapes} runs {times:,} times and takes {now:,.3g} "
             "µs of device time. One batched product would need about {fused:,.3g} µs.",
             name=trace.text(trace.ops.name[ops[0]]),
             shapes=shorten(trace.text(trace.ops.shapes[ops[0]]), LONGEST_INLINE),
@@ -63,7 +63,7 @@ RULE = Rule(
     looks_for=say(
         "{many} or more products of equal shapes in a row whose result has another size than their"
         " operands.",
-        many=series.MANY,
+        many=batchable_products.MANY,
     ),
     why=say("Each one is a launch, and too small to fill the device."),
     fix=say(
@@ -73,7 +73,7 @@ RULE = Rule(
     threshold=say(
         "{many} products and {least} of the step.",
         least=exact_percent(ONE_PLACE),
-        many=series.MANY,
+        many=batchable_products.MANY,
     ),
     reference=say("torch.bmm; grouped GEMM."),
     code=Code(

@@ -9,11 +9,11 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
-from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.analysis.account import calls_without_launches
+from tb_privateuse1.analysis.account.class_intervals import within
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
-from tb_privateuse1.analysis.account.pieces import within
-from tb_privateuse1.analysis.account.table import function_of_stretches
+from tb_privateuse1.analysis.account.table import function_of_intervals
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
@@ -31,7 +31,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield by name the idle time in calls that launch nothing."""
     if not len(case.trace.kernels):
         return
-    found = work_apart.apart_calls(case.trace, case.in_classes(*_WORK))
+    found = calls_without_launches.apart_calls(case.trace, case.in_classes(*_WORK))
     waiting = case.in_classes("file_or_lock")
     for calls in found[:_MOST]:
         # ``blocked_call`` names what waits rather than works.
@@ -40,16 +40,16 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             yield _finding(case, calls)
 
 
-def _finding(case: RuleContext, calls: work_apart.ApartCalls) -> RuleFinding:
+def _finding(case: RuleContext, calls: calls_without_launches.ApartCalls) -> RuleFinding:
     trace, rows = case.trace, calls.rows
     columns: Any = getattr(trace, calls.table)
     is_framed = calls.table == "frames"
-    inner = work_apart.innermost_names(trace, calls.time, _INNER)
+    inner = calls_without_launches.innermost_names(trace, calls.time, _INNER)
     name = call_title(trace, trace.text(columns.name[rows[0]]))
     where = say(" Most of the time went by in {names}.", names=join_list(inner)) if inner else ""
     return RuleFinding(
         title=say(
-            "The device waits for `{name}`: {share} of the time",
+            "The device waits for {name}: {share} of the time",
             name=name,
             share=percent(case.share(calls.ns)),
         ),
@@ -71,7 +71,7 @@ def _finding(case: RuleContext, calls: work_apart.ApartCalls) -> RuleFinding:
     )
 
 
-def _change(case: RuleContext, calls: work_apart.ApartCalls) -> Change | None:
+def _change(case: RuleContext, calls: calls_without_launches.ApartCalls) -> Change | None:
     """Return the removal of the function; None if the calls have several names, or others launch.
 
     Then only these calls go.
@@ -84,11 +84,13 @@ def _change(case: RuleContext, calls: work_apart.ApartCalls) -> Change | None:
     return None if len(names) > 1 or launches else change
 
 
-def _function(case: RuleContext, calls: work_apart.ApartCalls) -> ProgramFunction | None:
+def _function(
+    case: RuleContext, calls: calls_without_launches.ApartCalls
+) -> ProgramFunction | None:
     """Return the user's function with most of the time in these calls, as the verdict names it."""
-    inside = within(case.stretches, calls.time)
+    inside = within(case.class_intervals, calls.time)
     own = inside.take(np.flatnonzero(np.isin(inside.time_class, [NUMBER[name] for name in _WORK])))
-    return function_of_stretches(case.trace, own)
+    return function_of_intervals(case.trace, own)
 
 
 RULE = Rule(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.recording.capture_and_compilation import (
     COMPILER_FRAMES,
     COMPILER_RANGES,
@@ -33,7 +33,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(
-            "{times} the compiler ran in the judged steps, while the device had nothing to do. "
+            "{times} the compiler ran in the analyzed steps, while the device had nothing to do. "
             "After the first steps that happens when a shape or another guard changes.",
             times=plural(len(times[0]), "time"),
         ),

@@ -9,8 +9,8 @@ import numpy as np
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.idioms.repeats import repeated
+from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms.expanded_copies import repeated
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 
@@ -52,8 +52,8 @@ RULE = Rule(
     title=say("Repeated tensors"),
     cause="device",
     looks_for=say(
-        "A copy of a tensor that `expand` has just made larger, as `repeat_interleave`, `repeat` "
-        "and `reshape` make it, before attention, a product or an elementwise operator."
+        "A copy of a tensor that expand has just made larger, as repeat_interleave, repeat "
+        "and reshape make it, before attention, a product or an elementwise operator."
     ),
     why=say(
         "The copy writes each element several times, and what reads it moves as much: for a cache "

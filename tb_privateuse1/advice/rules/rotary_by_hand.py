@@ -1,4 +1,4 @@
-"""Rotary embedding as a chain of operators."""
+"""Rotary position embedding as a chain of operators, which one kernel would do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tb_privateuse1.advice.idiom_finding import find_idiom
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import say
 
 
@@ -16,7 +16,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     return find_idiom(
         case,
         "rotary",
-        say("Rotary embedding is written by hand: {each:,.0f} times a step"),
+        say("Rotary embedding is unfused: {each:,.0f} times a step"),
         say(
             "A negation, a concatenation, two products and a sum are separate operators "
             "over the whole query or key."
@@ -26,7 +26,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="rotary_by_hand",
-    title=say("Rotary embedding by hand"),
+    title=say("Unfused rotary embedding"),
     cause="device",
     looks_for=say("A negated half that a concatenation joins, and products with sums around it."),
     why=say("One kernel turns each pair of channels in registers, for query and key at once."),

@@ -1,4 +1,4 @@
-"""Products that read the same input one after another: one product would do.
+"""Matrix products that read the same input one after another: one product would do.
 
 Query, key and value of attention, gate and up of a gated network. One product of the joined weights
 reads the input once, and is large enough to fill a device that each of them leaves half empty.
@@ -13,7 +13,7 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.analysis.idioms.shared_inputs import shared_inputs
 from tb_privateuse1.i18n import join_list, say

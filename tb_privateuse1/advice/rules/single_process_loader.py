@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -44,7 +44,7 @@ RULE = Rule(
     name="single_process_loader",
     title=say("Data loader without workers"),
     cause="input",
-    looks_for=say("`enumerate(DataLoader)#_SingleProcessDataLoaderIter` while the device is idle."),
+    looks_for=say("enumerate(DataLoader)#_SingleProcessDataLoaderIter while the device is idle."),
     why=say("Loading and computing take turns instead of running side by side."),
     fix=say("DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True)."),
     threshold=say(

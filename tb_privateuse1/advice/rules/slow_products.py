@@ -9,10 +9,10 @@ import numpy as np
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
-from tb_privateuse1.analysis.idioms import products
-from tb_privateuse1.analysis.idioms.products import Slow
-from tb_privateuse1.analysis.idioms.rates import reachable
+from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.analysis.idioms import slow_products
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
+from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.vendor import GENERIC
@@ -69,7 +69,7 @@ def _by_name(case: RuleContext) -> tuple[Slow, str, str]:
 
 
 def _by_data_sheet(case: RuleContext) -> tuple[Slow, str, str]:
-    slow = products.full_precision(case.trace)
+    slow = slow_products.full_precision(case.trace)
     return (
         slow,
         say(
@@ -85,7 +85,7 @@ def _by_data_sheet(case: RuleContext) -> tuple[Slow, str, str]:
 
 
 def _by_rate(case: RuleContext) -> tuple[Slow, str, str]:
-    slow, rates = products.without_units(case.trace), reachable(case.trace)
+    slow, rates = slow_products.without_units(case.trace), reachable(case.trace)
     if case.vendor.name == GENERIC.name:
         slow = slow.where(np.zeros(len(slow.rows), np.bool_))  # it may have no matrix unit at all
     return (
@@ -111,7 +111,7 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Products in float32: by kernels that do not use the matrix units (vendor data "
-        "`slow_products`), by the data sheet's rates, or by a rate like that of element-wise work."
+        "slow_products), by the data sheet's rates, or by a rate like that of element-wise work."
     ),
     why=say("Most of the device's arithmetic lies idle."),
     fix=say(

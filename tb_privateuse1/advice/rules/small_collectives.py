@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.advice import host_collectives
+from tb_privateuse1.advice import collectives_without_device
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import with_unit
@@ -42,7 +42,7 @@ def _on_device(case: RuleContext) -> Iterator[RuleFinding]:
     communicating = case.time(kernel, "kernels")
     exposed = intervals.subtract(communicating, breakdown.busy(breakdown.compute_kernels(kernels)))
     needed = _needed(case, rows)
-    claim = bottleneck.shorten(case.of_device(exposed), 1 - needed / len(rows))
+    claim = device_bound.shorten(case.of_device(exposed), 1 - needed / len(rows))
     if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     yield replace(
@@ -59,13 +59,13 @@ def _on_device(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
-    rows = host_collectives.host_calls(case)
+    rows = collectives_without_device.host_calls(case)
     rows = rows[case.trace.collectives.bytes[rows] < _SMALL]
     if not len(rows) or len(rows) < _MANY * len(case.steps):
         return
     needed = _needed(case, rows)
-    share = host_collectives.bucketed_share(case, rows, needed)
-    claim = bottleneck.shorten(host_collectives.awaited(case, rows), share)
+    share = collectives_without_device.bucketed_share(case, rows, needed)
+    claim = device_bound.shorten(collectives_without_device.awaited(case, rows), share)
     if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     yield replace(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES, PROGRAM
+from tb_privateuse1.advice.thresholds import MANY_PLACES, PROGRAM
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import groupby, intervals
@@ -104,7 +104,7 @@ def _inside(case: RuleContext, rows: I64) -> str:
         " Of its time, {parts}.",
         parts=join_list(
             say(
-                "{share} is in `{call}`",
+                "{share} is in {call}",
                 share=percent(int(total[i]) / whole),
                 call=case.trace.text(names[i]),
             )

@@ -9,14 +9,14 @@ import numpy as np
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.parameter_loops import (
     LONGEST,
     ROUNDS,
     ParameterLoops,
     parameter_loops,
 )
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
@@ -30,7 +30,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     rounds = loops.rounds.take(work.calls)
     begin, end, share = _ranges(case, loops, work.calls)
-    looping = intervals.union(*bottleneck.shorten((begin, end), share))
+    looping = intervals.union(*device_bound.shorten((begin, end), share))
     host = case.of_host(looping)
     later = device_time.idle_after(case, (begin, end), float(np.mean(share)))
     claim = intervals.merge(work.claim, later)
@@ -90,7 +90,7 @@ RULE = Rule(
     looks_for=say(
         "{rounds} or more equal rounds of at most {longest} elementwise operators, copies or "
         "reductions on tensors whose sizes change from round to round, outside of "
-        "`Optimizer.step`.",
+        "Optimizer.step.",
         rounds=ROUNDS,
         longest=LONGEST,
     ),

@@ -8,8 +8,8 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ANY_PROGRAM
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.advice.thresholds import ANY_PROGRAM
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
@@ -37,7 +37,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if len(tiny) < _MANY * len(case.steps) or len(tiny) < _MOSTLY * len(computing):
         return
     gaps = _before(case, tiny, 4 * interval)
-    claim = bottleneck.shorten(intervals.intersect(gaps, case.idle), _REMOVED)
+    claim = device_bound.shorten(intervals.intersect(gaps, case.idle), _REMOVED)
     if case.share(intervals.length(claim)) < ANY_PROGRAM:
         return
     per_step = len(tiny) / len(case.steps)

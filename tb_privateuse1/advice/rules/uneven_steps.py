@@ -10,16 +10,17 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.account.classes import CLASSES
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
 _FACTOR, _FEW = 1.3, 3
-"""Times the median, by convention, and steps that have one."""
+"""Times the median: about ten standard deviations of steps, which are 3 % in the median of 82
+recordings (by the median deviation); 92 % of their 333 steps are shorter. Steps with a median."""
 _AGAIN = 3
 """Long steps of one kind: one or two may be chance."""
 _ALIKE, _MORE = 2.0, 1.1
@@ -97,7 +98,7 @@ def _operators(case: RuleContext) -> I64:
 
 def _classes(case: RuleContext) -> list[intervals.Set]:
     """Return the judged time of each class of the account."""
-    own, time = case.stretches, [intervals.EMPTY] * len(CLASSES)
+    own, time = case.class_intervals, [intervals.EMPTY] * len(CLASSES)
     for number, rows in groupby.split_by_value(own.time_class):
         time[number] = intervals.union(own.start_ns[rows], own.end_ns[rows])
     return time
@@ -141,7 +142,7 @@ def _instants(case: RuleContext, steps: _Steps, chosen: Bools, excess: np.ndarra
             continue
         share = (excess[number] / np.maximum(steps.spent[number], 1))[chosen]
         at = np.searchsorted(starts, own[0], side="right") - 1
-        found = intervals.merge(found, bottleneck.shorten(own, share[at]))
+        found = intervals.merge(found, device_bound.shorten(own, share[at]))
     return found
 
 
@@ -159,7 +160,7 @@ def _waits(case: RuleContext, steps: _Steps, kind: int, again: Bools) -> RuleFin
         explanation=join_sentences(
             [
                 say(
-                    "They run the same operators as the others. Of the class `{kind}` each has "
+                    "They run the same operators as the others. Of the class “{kind}” each has "
                     "about {more:,.4g} ms more, beside a median step of {median:,.4g} ms.",
                     kind=CLASSES[kind].label,
                     more=each / 1e6,
@@ -203,7 +204,7 @@ def _held_up(case: RuleContext, steps: _Steps, once: Bools, held: intervals.Set)
         ),
         explanation=say(
             "The median step takes {median:,.4g} ms. What the long ones have most of beyond "
-            "that is time of the class `{kind}` ({more:,.4g} ms).{work}{first}",
+            "that is time of the class “{kind}” ({more:,.4g} ms).{work}{first}",
             median=steps.median / 1e6,
             kind=CLASSES[kind].label,
             more=float(total[kind]) / 1e6,

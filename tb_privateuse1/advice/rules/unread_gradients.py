@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.worth import ONE_PLACE
+from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.unread_gradients import unread_gradients
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals

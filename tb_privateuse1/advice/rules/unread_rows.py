@@ -1,4 +1,4 @@
-"""Products whose result is read in part only."""
+"""Matrix products whose result is read in part only: the logits of a whole prompt, say."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import ONE_PLACE
-from tb_privateuse1.analysis.idioms.unread_rows import unread_rows
+from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms.partly_read_products import unread_rows
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import intervals
@@ -56,8 +56,8 @@ RULE = Rule(
     title=say("Rows that nobody reads"),
     cause="device",
     looks_for=say(
-        "A product whose result passes through views and element-wise work to `select`, `slice` "
-        "or `narrow`, which together take half of it or less; no other operator reads as many "
+        "A product whose result passes through views and element-wise work to select, slice "
+        "or narrow, which together take half of it or less; no other operator reads as many "
         "elements before the next such product."
     ),
     why=say(

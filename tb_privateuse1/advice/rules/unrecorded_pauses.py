@@ -9,8 +9,8 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES, PROGRAM
-from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.advice.thresholds import MANY_PLACES, PROGRAM
+from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.i18n import plural, say
@@ -39,10 +39,12 @@ def pauses(case: RuleContext) -> intervals.Set:
 
 def _judged_pauses(case: RuleContext) -> intervals.Set:
     idle = case.in_classes("python")
-    found = intervals.intersect(work_apart.pauses(case.trace, case.stretches), idle)
+    found = intervals.intersect(
+        calls_without_launches.pauses(case.trace, case.class_intervals), idle
+    )
     if case.share(intervals.length(found)) < MANY_PLACES:
         return intervals.EMPTY
-    for calls in work_apart.apart_calls(case.trace, found):
+    for calls in calls_without_launches.apart_calls(case.trace, found):
         found = intervals.subtract(found, calls.time)
     return found if case.share(intervals.length(found)) >= MANY_PLACES else intervals.EMPTY
 
@@ -51,7 +53,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the pauses: a saving if each step has them, else a note."""
     found = pauses(case)
     # ``held_interpreter`` knows why the thread stands still.
-    found = intervals.subtract(found, work_apart.held_by_others(case.trace, found))
+    found = intervals.subtract(found, calls_without_launches.held_by_others(case.trace, found))
     if (
         case.share(intervals.length(found)) < MANY_PLACES
         or int(case.judged_kernels.sum()) < PROGRAM
@@ -111,7 +113,7 @@ def _behind(case: RuleContext, found: intervals.Set) -> tuple[Example, ...]:
 
 def _source(case: RuleContext, found: intervals.Set) -> ProgramFunction | None:
     """Return the user's function in which the longest pause lies; None without stacks."""
-    own = case.stretches
+    own = case.class_intervals
     longest = int(np.argmax(found[1] - found[0]))
     middle = (int(found[0][longest]) + int(found[1][longest])) // 2
     at = int(np.searchsorted(own.start_ns, middle, side="right")) - 1

@@ -9,8 +9,8 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.advice.thresholds import NOISE
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
@@ -19,7 +19,8 @@ from tb_privateuse1.trace.table import I64
 
 _NAMES = r"^aten::_(foreach|fused)_"
 _MANY = 4
-"""Tensors, by convention: real models have hundreds."""
+"""Tensors. Of 955 for-each calls in the shared recordings, 148 are fused and have no operator of
+one tensor inside, ten have two, and the others have four to 160."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -36,7 +37,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     share = 1 - 1 / children[rows]
     order = np.argsort(ops.start_ns[rows], kind="stable")
     ranges = (ops.start_ns[rows][order], ops.end_ns[rows][order])
-    claim = case.of_host(intervals.union(*bottleneck.shorten(ranges, share[order])))
+    claim = case.of_host(intervals.union(*device_bound.shorten(ranges, share[order])))
     if claim is not None and case.share(intervals.length(claim)) < NOISE:
         return
     names = sorted({case.trace.text(name) for name in ops.name[rows]})
@@ -95,7 +96,7 @@ RULE = Rule(
     title=say("For-each operators without a kernel"),
     cause="fallback",
     looks_for=say(
-        "`aten::_foreach_add_` and the like with {many} or more `aten::add_` directly inside.",
+        "aten::_foreach_add_ and the like with {many} or more aten::add_ directly inside.",
         many=_MANY,
     ),
     why=say(
@@ -103,8 +104,8 @@ RULE = Rule(
     ),
     fix=say(
         "Register the _foreach_ operators that the optimizer uses in the backend (for SGD "
-        "`_foreach_add_` and `_foreach_mul_`, for Adam also lerp, addcmul, addcdiv, sqrt), or "
-        "`_fused_adam_`; where it has them, keep the parameters of one type and layout."
+        "_foreach_add_ and _foreach_mul_, for Adam also lerp, addcmul, addcdiv, sqrt), or "
+        "_fused_adam_; where it has them, keep the parameters of one type and layout."
     ),
     threshold=say(
         "{many} tensors and {least} of the step: real models have hundreds.",

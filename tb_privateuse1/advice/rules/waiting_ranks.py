@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import USUAL
+from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import minima

@@ -1,4 +1,4 @@
-"""Products with few rows in inference: their time is that of reading the weights."""
+"""Matrix products with few rows in inference: their time is that of reading the weights."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import MANY_PLACES
-from tb_privateuse1.analysis.idioms import products
-from tb_privateuse1.analysis.idioms.rates import printed_memory
+from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.analysis.idioms import slow_products
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import say
@@ -25,7 +25,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield products of inference that wait for one operand, with what is known to be saved."""
     if len(find_passes(case.trace).backward_ns):
         return
-    slow = products.weight_reads(case.trace)
+    slow = slow_products.weight_reads(case.trace)
     found = slow.where((case.judged_kernels & ~fusion.in_chains(case))[slow.rows])
     spent = device_time.of_device(case, case.time(found.rows, "kernels"))
     if case.share(intervals.length(spent)) < _MUCH:

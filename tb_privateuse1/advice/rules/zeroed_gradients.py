@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
@@ -101,7 +101,7 @@ RULE = Rule(
     name="zeroed_gradients",
     title=say("Gradients zeroed instead of dropped"),
     cause="launching",
-    looks_for=say("`aten::zero_` or `_foreach_zero_` inside of `zero_grad`."),
+    looks_for=say("aten::zero_ or _foreach_zero_ inside of zero_grad."),
     why=say("Each parameter's gradient is written once and read once more than needed."),
     fix=say("zero_grad(set_to_none=True), the default since torch 2.0."),
     threshold=say("{least} of the step: one argument fixes it.", least=exact_percent(NOISE)),

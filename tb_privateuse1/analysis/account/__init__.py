@@ -1,23 +1,23 @@
 """The account of time: every nanosecond of a window in exactly one class.
 
-``classes`` names the classes. ``stretches`` divides the recording of a device: ``host_activity``
-and ``host_chain`` say what the host did while nothing ran on the device. ``table`` sums the
-stretches of a window, with the largest of each class, and finds the call and the function with
-most of a time; ``awaited`` sums idle time by the operator
-that ends it, ``top_lists`` has the operators and kernels with the most time, ``work_apart`` finds
-the host's calls that launch nothing, and ``state_writes`` those that copy tensors and write them.
+``classes`` names the classes. ``classification`` divides the recording of a device:
+``host_activity`` and ``host_chain`` say what the host did while nothing ran on the device.
+``table`` sums the intervals of a window, with the largest of each class, and finds the call and the
+function with most of a time; ``idle_by_operator`` sums idle time by the operator that ends it,
+``top_lists`` has the operators and kernels with the most time, ``calls_without_launches`` finds the
+host's calls that launch nothing, and ``state_writes`` those that copy tensors and write them.
 """
 
 __all__ = [
-    "awaited",
     "bounds",
+    "calls_without_launches",
+    "class_intervals",
     "classes",
+    "classification",
     "host_activity",
     "host_chain",
-    "pieces",
+    "idle_by_operator",
     "state_writes",
-    "stretches",
     "table",
     "top_lists",
-    "work_apart",
 ]

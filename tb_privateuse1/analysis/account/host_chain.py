@@ -1,4 +1,4 @@
-"""Find what the host did while the device waited for it, along who waits for whom.
+"""Classify what the host did while the device was idle: per thread, and whom it waited for.
 
 The launching thread's own events come first. While it waits for another thread (a backward pass),
 that thread's events count. A worker without events of its own waits for the main thread. What is
@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, join, no_row, of_class
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.account.host_activity import OPS, HostRanges, disjoint, host_activity
-from tb_privateuse1.analysis.account.pieces import Stretches, join, no_row, of_class
+from tb_privateuse1.analysis.threads import main_thread_hand_offs as thread_turns
 from tb_privateuse1.analysis.threads import roles as thread_roles
-from tb_privateuse1.analysis.threads import turns as thread_turns
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.memoize import memoize
@@ -32,7 +32,7 @@ _PREPARES: tuple[ClassName, ...] = ("dispatch", "python")
 _BLOCKED: tuple[ClassName, ...] = ("blocking_copy", "synchronization", "device_memory")
 
 
-def host_stretches(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
+def host_intervals(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> ClassIntervals:
     """Return the classes of times in which the device waits for a thread's next launch.
 
     The times are disjoint. ``thread`` is the launching thread, ``NONE`` if it is not known: then
@@ -41,16 +41,9 @@ def host_stretches(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> Str
     return _Chain(trace).divide(thread, start_ns, end_ns)
 
 
-def blocked_stretches(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
+def blocked_intervals(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> ClassIntervals:
     """Return only the parts of these times in which the thread is in a blocking call."""
     return _Chain(trace).blocked(thread, start_ns, end_ns)
-
-
-def thread_classes(trace: Trace, thread: int, times: intervals.Set) -> Stretches:
-    """Return the classes of a thread's own events within some times; other instants are absent."""
-    chain = _Chain(trace)
-    chain.own(thread, times)
-    return chain.result()
 
 
 def blocked_time(trace: Trace) -> intervals.Set:
@@ -94,40 +87,40 @@ class _Chain:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.parts: list[Stretches] = []
+        self.parts: list[ClassIntervals] = []
         self.activity = _activity(trace)
         self.roles = thread_roles.thread_roles(trace)
 
-    def divide(self, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
+    def divide(self, thread: I32, start_ns: I64, end_ns: I64) -> ClassIntervals:
         main = self.roles.main
         left: list[intervals.Set] = [intervals.EMPTY]
         for own, wanted in self._by_worker(np.where(thread >= 0, thread, main), start_ns, end_ns):
             rest = self._results(own, wanted, _OTHER_RANK)
-            rest = self.own(own, rest)
+            rest = self._own(own, rest)
             rest = self._results(own, rest)
             if own != main:
                 rest = self._worker(own, rest)
             left.append(rest)
         rest = _union(left)
         rest = self._results(main, rest, _OTHER_RANK)
-        rest = self.own(main, rest)
+        rest = self._own(main, rest)
         rest = self._results(main, rest)
         rest = self._lifetime(main, rest)
         rest = self._others(rest)
         outside = intervals.subtract(rest, self.activity.outer)
         self._add("profiler", outside, NONE)
         self._add("unattributed", intervals.subtract(rest, outside), NONE)
-        return self.result()
+        return self._result()
 
-    def blocked(self, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
+    def blocked(self, thread: I32, start_ns: I64, end_ns: I64) -> ClassIntervals:
         threads = np.where(thread >= 0, thread, self.roles.main)
         for own, wanted in self._by_worker(threads, start_ns, end_ns):
-            self.own(own, wanted, _BLOCKED)
-        return self.result()
+            self._own(own, wanted, _BLOCKED)
+        return self._result()
 
-    def result(self) -> Stretches:
+    def _result(self) -> ClassIntervals:
         """Return the parts by start."""
-        return join([Stretches.empty(), *self.parts])
+        return join([ClassIntervals.empty(), *self.parts])
 
     def _by_worker(
         self, thread: I32, start_ns: I64, end_ns: I64
@@ -146,7 +139,7 @@ class _Chain:
         for own, sets in times.items():
             yield own, _union(sets)
 
-    def own(
+    def _own(
         self, thread: int, rest: intervals.Set, only: tuple[ClassName, ...] | None = None
     ) -> intervals.Set:
         """Take the thread's own events, class by class; return the remainder."""
@@ -168,7 +161,7 @@ class _Chain:
             away = intervals.union(own.leave_ns[rows], own.return_ns[rows])
             waits = intervals.intersect(rest, away)
             if len(waits[0]):
-                left = self.own(worker, waits, only)
+                left = self._own(worker, waits, only)
                 rest = intervals.merge(intervals.subtract(rest, waits), left)
         return rest
 

@@ -1,4 +1,4 @@
-"""Find where a program writes its state: calls that copy tensors to the host and write them.
+"""Find where a program saves checkpoints: calls that copy tensors to the host and write them.
 
 A checkpoint is recognized by what it does, not by who writes it: within one call of Python tensors
 are copied, bytes are written, and nothing is computed on the device.

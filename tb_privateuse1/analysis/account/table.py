@@ -1,4 +1,4 @@
-"""Sum the stretches of a window by class, with bounds, names and the largest of each class."""
+"""The account of time: sum the intervals of a window by class, with bounds and the longest ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account import classification
 from tb_privateuse1.analysis.account.bounds import doubtful_time
+from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, within
 from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NAMES, NUMBER, ClassName, Group
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, TABLES
-from tb_privateuse1.analysis.account.missing import missing_records
-from tb_privateuse1.analysis.account.pieces import Stretches, within
+from tb_privateuse1.analysis.account.missing_evidence import missing_records
 from tb_privateuse1.analysis.operators import groups, kinds_of_work, user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction, function_title
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -41,7 +41,7 @@ they have 95 % of the time; 4 names have it in 61 %, 16 in 86 %."""
 
 
 class Stretch(Struct, frozen=True):
-    """One stretch of a class, and the event that is responsible for it."""
+    """One interval of a class, and the event that is responsible for it."""
 
     start_ns: int
     duration_ns: int
@@ -83,7 +83,7 @@ class ClassTime(Struct, frozen=True):
     parts: tuple[AccountPart, ...]
     """The names with the most time, at most 8. Of Python, those of the innermost frames."""
     largest: tuple[Stretch, ...]
-    """The longest stretches, at most 5."""
+    """The longest intervals, at most 5."""
 
 
 class Account(Struct, frozen=True):
@@ -129,7 +129,7 @@ def account_table(
     window's length may be, None if that is not known. Without ``detailed`` classes have no
     ``parts`` and no ``largest``; ``with_details`` adds them to one class.
     """
-    inside = within(time_stretches.time_stretches(trace, device), window)
+    inside = within(classification.classify_time(trace, device), window)
     length = inside.end_ns - inside.start_ns
     total = groupby.sums(inside.time_class.astype(np.int64), length, len(NAMES))
     doubt = doubtful_time(trace, window, device, window_bound_ns)
@@ -165,8 +165,8 @@ def account_table(
     )
 
 
-def with_details(trace: Trace, time: ClassTime, own: Stretches, window_ns: int) -> ClassTime:
-    """Return the time of a class with its names and longest stretches; ``own`` are its stretches.
+def with_details(trace: Trace, time: ClassTime, own: ClassIntervals, window_ns: int) -> ClassTime:
+    """Return the time of a class with its names and longest intervals; ``own`` are its intervals.
 
     ``window_ns`` is the length of the account's window.
     """
@@ -230,11 +230,11 @@ def class_times(
         name: intervals.covered_length(
             times if within is None else intervals.intersect(times, within), start_ns, end_ns
         )
-        for name, times in time_stretches.class_sets(trace).items()
+        for name, times in classification.class_sets(trace).items()
     }
 
 
-def _parts(trace: Trace, own: Stretches, whole_ns: int) -> Iterator[AccountPart]:
+def _parts(trace: Trace, own: ClassIntervals, whole_ns: int) -> Iterator[AccountPart]:
     """Yield the names of a class with the most time."""
     if own.time_class[0] == NUMBER["python"] and len(trace.frames):
         name, length = _frame_times(trace, own)
@@ -254,7 +254,7 @@ def _frame_title(trace: Trace, name: int) -> str:
     return function_title(trace, trace.text(name), begins=True)
 
 
-def _frame_times(trace: Trace, own: Stretches) -> tuple[I64, I64]:
+def _frame_times(trace: Trace, own: ClassIntervals) -> tuple[I64, I64]:
     """Return names of Python frames and the time in which each frame was the innermost one."""
     frames = trace.frames
     times = (own.start_ns, own.end_ns)
@@ -264,8 +264,8 @@ def _frame_times(trace: Trace, own: Stretches) -> tuple[I64, I64]:
     return frames.name.astype(np.int64), np.maximum(length, 0)
 
 
-def _names(trace: Trace, own: Stretches) -> tuple[I64, Callable[[int], str]]:
-    """Return a number per stretch, and the function that returns the text of a number.
+def _names(trace: Trace, own: ClassIntervals) -> tuple[I64, Callable[[int], str]]:
+    """Return a number per interval, and the function that returns the text of a number.
 
     Kernels are named by the kind of work of their operator, or without one by their own name;
     others by the responsible event.
@@ -282,7 +282,7 @@ def _names(trace: Trace, own: Stretches) -> tuple[I64, Callable[[int], str]]:
     return name.astype(np.int64), trace.text
 
 
-def _largest(trace: Trace, own: Stretches) -> Iterator[Stretch]:
+def _largest(trace: Trace, own: ClassIntervals) -> Iterator[Stretch]:
     length = own.end_ns - own.start_ns
     few = np.arange(len(length))
     if len(length) > _LARGEST:  # all of them are too many to sort
@@ -297,12 +297,12 @@ def _largest(trace: Trace, own: Stretches) -> Iterator[Stretch]:
             row=row if row >= 0 else None,
             name=trace.text(columns.name[row]) if row >= 0 else "",
             place=labels.place(trace, columns, row) if row >= 0 else "",
-            where=function_of_stretches(trace, own.take(np.array([i]))),
+            where=function_of_intervals(trace, own.take(np.array([i]))),
         )
 
 
-def _responsible(trace: Trace, own: Stretches, i: int) -> tuple[TableName, int]:
-    """Return the table and row of a stretch's event: of Python, the innermost frame in its middle.
+def _responsible(trace: Trace, own: ClassIntervals, i: int) -> tuple[TableName, int]:
+    """Return the table and row of an interval's event; of Python, the innermost frame in it.
 
     Its outermost frame is the whole program.
     """
@@ -313,12 +313,12 @@ def _responsible(trace: Trace, own: Stretches, i: int) -> tuple[TableName, int]:
     return TABLES[own.table[i]], int(own.row[i])
 
 
-def _middle(own: Stretches, i: int) -> int:
+def _middle(own: ClassIntervals, i: int) -> int:
     return (int(own.start_ns[i]) + int(own.end_ns[i])) // 2
 
 
-def main_cause(trace: Trace, own: Stretches) -> Cause:
-    """Return the cause with most of the time of stretches; there must be one at least.
+def main_cause(trace: Trace, own: ClassIntervals) -> Cause:
+    """Return the cause with most of the time of intervals; there must be one at least.
 
     The verdict and the advice ask here, so that both name one function for one cause.
 
@@ -333,15 +333,15 @@ def main_cause(trace: Trace, own: Stretches) -> Cause:
     return Cause(
         name=trace.text(int(name[row])),
         operator=trace.text(int(operator[row])),
-        where=function_of_stretches(trace, own.take(np.flatnonzero(group == most))),
+        where=function_of_intervals(trace, own.take(np.flatnonzero(group == most))),
     )
 
 
-def function_of_stretches(trace: Trace, own: Stretches) -> ProgramFunction | None:
-    """Return the user's function in which the threads were for most of some stretches.
+def function_of_intervals(trace: Trace, own: ClassIntervals) -> ProgramFunction | None:
+    """Return the user's function in which the threads were for most of some intervals.
 
-    Where a thread is in no Python function, it is that of the stretch's operator, or of its forward
-    operator.
+    Where a thread is in no Python function, it is that of the interval's operator, or of its
+    forward operator.
     """
     op = np.full(len(own), NONE, np.int32)
     for number, table in enumerate(TABLES):
@@ -351,8 +351,8 @@ def function_of_stretches(trace: Trace, own: Stretches) -> ProgramFunction | Non
     return user_functions.of_times(trace, own.thread, own.start_ns, own.end_ns, op)
 
 
-def _names_around(trace: Trace, own: Stretches) -> tuple[I64, I64]:
-    """Return the name of each stretch's call or operator, and of the operator around a call."""
+def _names_around(trace: Trace, own: ClassIntervals) -> tuple[I64, I64]:
+    """Return the name of each interval's call or operator, and of the operator around a call."""
     name, operator = np.full(len(own), NONE), np.full(len(own), NONE)
     known = own.row >= 0
     for number, table in enumerate(TABLES):

@@ -1,4 +1,4 @@
-"""Place the work of two traces in one tree of operators, so that equal places have one number.
+"""Match the operators of two traces by their place in the call tree.
 
 A place is a path of operators, from the outermost to the one that launches. The *unit* of work is
 its deepest place that both traces have; work of one trace alone has the first place that the other

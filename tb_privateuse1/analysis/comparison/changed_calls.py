@@ -1,4 +1,4 @@
-"""Match the calls of two traces by their neighbors: what took the place of what.
+"""Match operators that replaced others between two traces, by the calls around them.
 
 Units that both traces call equally often are the fixed points. A segment of other calls between two
 fixed points stands for the segment between the same two in the other trace: ``bmm, softmax, bmm``

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import flag_names, lookup
 from tb_privateuse1.trace.model import KERNEL, OPERATOR, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _PARTS, _TIMES = 3, 2
 """Two parts are how some kernels are made everywhere. It launches at least twice as many."""
@@ -46,7 +45,7 @@ class _Calls(Struct, frozen=True):
         rows = np.flatnonzero(self.counted)
         names, group = np.unique(trace.ops.name[rows], return_inverse=True)
         total = groupby.sums(group, self.kernels[rows], len(names))
-        mean: NDArray[np.float64] = total / np.maximum(np.bincount(group), 1)
+        mean: F64 = total / np.maximum(np.bincount(group), 1)
         return dict(zip(map(trace.text, names.tolist()), mean.tolist(), strict=True))
 
 

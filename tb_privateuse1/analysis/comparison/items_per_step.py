@@ -1,4 +1,4 @@
-"""Distribute the time of a trace's steps over items that another trace may have, too.
+"""Sum each step's time by operator, kernel or module, so that two traces can be compared.
 
 An item is identified by its name and a detail: input shapes, or the kind of device activity.
 """
@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.account import bounds as account_bounds
 from tb_privateuse1.analysis.account import table as account_table
 from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.analysis.comparison import significance
-from tb_privateuse1.analysis.comparison.significance import Floats, Sample
+from tb_privateuse1.analysis.comparison.significance import Sample
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.achieved import Figures as Work
@@ -27,7 +27,7 @@ from tb_privateuse1.trace import call_tree, device_times, intervals, sum_bounds
 from tb_privateuse1.trace.columns import containing, lookup, positions
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 By = Literal["operators", "shapes", "kernels", "modules", "annotations"]
 Name = tuple[str, str | None]
@@ -51,12 +51,12 @@ class Items(Struct, frozen=True):
     names: Sequence[Name]
     parent: I64
     """The enclosing item, ``NONE`` for the outermost."""
-    calls: Floats
+    calls: F64
     host: Sample | None
     """None for kernels."""
     device: Sample | None
     """None without a device."""
-    bound_ns: Floats
+    bound_ns: F64
     """The error bound of the device time; nan where it is not known."""
     device_ns: float
     """All device time, whatever its distribution."""
@@ -106,7 +106,7 @@ class _Places:
     def sample(self, item: I64, place: I64, ns: I64, items: int) -> Sample:
         return significance.sample_row(item, place, ns, items, self.count)
 
-    def mean(self, item: I64, place: I64, values: I64, items: int) -> Floats:
+    def mean(self, item: I64, place: I64, values: I64, items: int) -> F64:
         inside = np.where(place >= 0, item, NONE)
         return sums(inside, values, items) / max(self.count, 1)
 
@@ -119,7 +119,7 @@ def _named(names: Sequence[Name]) -> tuple[list[Name], I64]:
 
 def _device(
     trace: Trace, at: _Places, item: I64, items: int, activity: I64 | None = None
-) -> tuple[Sample | None, Floats]:
+) -> tuple[Sample | None, F64]:
     """Return device times and their bounds.
 
     ``activity`` has the row of each item's activity, by default in order.
@@ -250,7 +250,7 @@ def step_of(trace: Trace, start_ns: I64) -> I32:
     return containing(steps.host_start_ns, steps.host_end_ns, start_ns).astype(np.int32)
 
 
-def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample | None, Floats]:
+def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample | None, F64]:
     """Count each activity for its item and all enclosing ones."""
     kernels, n = trace.kernels, len(parent)
     if not len(kernels):

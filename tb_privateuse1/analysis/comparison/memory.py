@@ -9,13 +9,13 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison import significance
-from tb_privateuse1.analysis.comparison.significance import Floats, Sample
+from tb_privateuse1.analysis.comparison.significance import Sample
 from tb_privateuse1.analysis.memory import allocations, by_operator, devices
 from tb_privateuse1.analysis.memory.allocations import CPU, AllocationLevel
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.columns import containing, lookup, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, Memory, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import F64, I64
 
 Figure = Literal[
     "peak", "peak_reserved", "at_end", "growth", "allocated", "allocations", "recording_peak"
@@ -250,7 +250,7 @@ class _Allocators:
         self.bytes = significance.sample_row(item, step, events.bytes, n, len(rows))
         self.count = significance.sample_row(item, step, one, n, len(rows)).mean
 
-    def of(self, names: Sequence[str]) -> tuple[Sample, Floats]:
+    def of(self, names: Sequence[str]) -> tuple[Sample, F64]:
         """Return the rows of these names, 0 for other names."""
         own = {name: i for i, name in enumerate(self.names)}
         row = np.array([own.get(name, NONE) for name in names], np.int64)

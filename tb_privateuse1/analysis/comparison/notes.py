@@ -1,4 +1,4 @@
-"""Notes on a comparison: what makes two traces less comparable, and what they differ in."""
+"""Notes on what makes two traces less comparable, and what they differ in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Group the cells of two traces by what became of them: one group is one reason."""
+"""Group the differences of two traces by cause (new, gone, fused, slower …): one per reason."""
 
 from __future__ import annotations
 

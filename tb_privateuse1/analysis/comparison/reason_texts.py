@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
+from tb_privateuse1.analysis.account.classification import KINDS
 from tb_privateuse1.analysis.account.host_activity import host_activity
-from tb_privateuse1.analysis.account.stretches import KINDS
 from tb_privateuse1.analysis.comparison.call_places import ENGINE
 from tb_privateuse1.analysis.comparison.reason_groups import Group, Groups, kernel_times, label_of
 from tb_privateuse1.analysis.comparison.time_cells import Cells, Side

@@ -13,16 +13,16 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import bounds as account_bounds
 from tb_privateuse1.analysis.account.classes import ClassName
-from tb_privateuse1.analysis.account.stretches import KINDS
+from tb_privateuse1.analysis.account.classification import KINDS
 from tb_privateuse1.analysis.account.table import has_account
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.reason_groups import Group, Groups, ReasonKind, group_cells
 from tb_privateuse1.analysis.comparison.reason_texts import Texts
-from tb_privateuse1.analysis.comparison.significance import Floats, Sample, Verdict
+from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
 from tb_privateuse1.analysis.comparison.time_cells import Cells, Side, divide
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import F64, I64
 
 _MOST = 12
 """Reasons; the rest has the smaller ones."""
@@ -124,8 +124,8 @@ class _Changes(Struct, frozen=True):
 
     old: Sample
     new: Sample
-    noise: Floats | None
-    bound_ns: Floats
+    noise: F64 | None
+    bound_ns: F64
     """nan where it is not known."""
 
     def verdict(self, group: int) -> tuple[Verdict, int | None, int | None]:
@@ -150,7 +150,7 @@ class _Changes(Struct, frozen=True):
         return found[:_MOST]
 
 
-def _bounds(cells: Cells, groups: Groups) -> Floats:
+def _bounds(cells: Cells, groups: Groups) -> F64:
     """Return by group the bounds of both sides; nan where one is not known."""
     total = np.zeros(len(groups.keys))
     on_device = np.array([one.time_class in KINDS for one in groups.keys], np.bool_)
@@ -162,7 +162,7 @@ def _bounds(cells: Cells, groups: Groups) -> Floats:
     return total
 
 
-def _idle_bounds(side: Side, groups: Groups) -> Floats:
+def _idle_bounds(side: Side, groups: Groups) -> F64:
     bounds = account_bounds.step_bounds(side.trace)
     means = {
         name: float(MISSING) if (ns[side.steps] == MISSING).any() else float(ns[side.steps].mean())

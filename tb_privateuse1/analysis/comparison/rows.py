@@ -1,4 +1,4 @@
-"""Rows of a comparison: operators, kernels, modules or annotations of two traces by name."""
+"""Tabulate two traces side by side: operators, kernels, modules or annotations by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 Time = Literal["device", "host"]
 Status = Literal["both", "new", "gone"]
@@ -82,10 +82,10 @@ def total_time(items: Items, unit: Time) -> int | None:
 class _Side(Struct, frozen=True):
     """The items of one trace in the rows of both."""
 
-    calls: significance.Floats
+    calls: F64
     host: Sample | None
     device: Sample | None
-    bound_ns: significance.Floats
+    bound_ns: F64
     ran: Bools
     work: list[dict[str, Any]]
     """FLOPs per step, rates and share of the roof."""

@@ -6,22 +6,20 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.statistics import ERROR_RATE, student_t
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import F64, I64
 
-Floats = NDArray[np.float64]
 Verdict = Literal["longer", "shorter", "within_noise", "within_bound", "same", "unknown"]
 
 
 class Sample(Struct, frozen=True):
     """By row, the mean over the steps and the variance between steps."""
 
-    mean: Floats
-    variance: Floats
+    mean: F64
+    variance: F64
     steps: int
 
     def take(self, rows: I64) -> Sample:
@@ -45,7 +43,7 @@ def sample_row(row: I64, step: I64, values: I64, rows: int, steps: int) -> Sampl
     return Sample(mean, off / max(steps - 1, 1), steps)
 
 
-def noise(base: Sample, now: Sample) -> Floats | None:
+def noise(base: Sample, now: Sample) -> F64 | None:
     """Return by row the uncertainty of the difference of the means: half its interval.
 
     Welch's interval (B. L. Welch, Biometrika 34, 1947) does not assume equal spread. None with
@@ -57,7 +55,7 @@ def noise(base: Sample, now: Sample) -> Floats | None:
     a, b = base.variance / n, now.variance / m
     with np.errstate(invalid="ignore", divide="ignore"):
         freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1))
-    error: Floats = np.sqrt(a + b)
+    error: F64 = np.sqrt(a + b)
     return np.where(error > 0, error * student_t(ERROR_RATE, np.nan_to_num(freedom, nan=1.0)), 0.0)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import F64, I64
 
 
 class StepFigure(Struct, frozen=True):
@@ -20,7 +19,7 @@ class StepFigure(Struct, frozen=True):
     most: int
 
 
-def step_figure(values: I64 | NDArray[np.float64]) -> StepFigure:
+def step_figure(values: I64 | F64) -> StepFigure:
     """Return the order statistics of one value per step, rounded; of an empty one all are 0."""
     if not len(values):
         return StepFigure(0, 0, 0, 0, 0, 0)

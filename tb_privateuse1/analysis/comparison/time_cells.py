@@ -1,6 +1,6 @@
-"""Divide the time of the steps of two traces into cells that both can have.
+"""Divide the steps of two traces into cells to compare: idle time by class, kernels by operator.
 
-Each instant of a step's window is in one stretch of the account of time, so in one cell: idle time
+Each instant of a step's window is in one interval of the account of time, so in one cell: idle time
 by its class, work of the device by what became of it (``changed_calls``), copies by their
 direction. So the cells of a step sum to its length, and nothing counts twice.
 """
@@ -12,10 +12,10 @@ from collections import Counter
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account import classification
+from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, within
 from tb_privateuse1.analysis.account.classes import NAMES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import KERNELS, OPS, TABLES
-from tb_privateuse1.analysis.account.pieces import Stretches, within
 from tb_privateuse1.analysis.comparison.call_places import Places, place_work
 from tb_privateuse1.analysis.comparison.changed_calls import Matches, match_calls
 from tb_privateuse1.analysis.kernel_names import display_name
@@ -34,7 +34,7 @@ class Side(Struct, frozen=True):
     trace: Trace
     steps: I64
     cell: I64
-    """By piece of a stretch, as the next columns."""
+    """By piece of an interval, as the next columns."""
     step: I64
     """The place among ``steps``."""
     ns: I64
@@ -106,7 +106,7 @@ def _side(
     on_device: bool,
     number: dict[Cell, int],
 ) -> Side:
-    every = within(time_stretches.time_stretches(trace), time)
+    every = within(classification.classify_time(trace), time)
     at, step, ns = _pieces(every, trace.steps.start_ns[steps], trace.steps.end_ns[steps])
     table, row = every.table[at].astype(np.int64), every.row[at].astype(np.int64)
     time_class = every.time_class[at].astype(np.int64)
@@ -123,14 +123,14 @@ def _side(
         cells[i] = number.setdefault(key, len(number))
     cell = cells[group]
     activity = np.full(len(trace.kernels), NONE)
-    on_device_now = np.isin(time_class, [NUMBER[kind] for kind in time_stretches.KINDS])
+    on_device_now = np.isin(time_class, [NUMBER[kind] for kind in classification.KINDS])
     runs = np.flatnonzero(on_device_now & (row >= 0))
     activity[row[runs]] = cell[runs]
     return Side(trace, steps, cell, step, ns, table, row, activity)
 
 
-def _pieces(every: Stretches, start_ns: I64, end_ns: I64) -> tuple[I64, I64, I64]:
-    """Return the stretch, the window and the length of each piece of a stretch in a window."""
+def _pieces(every: ClassIntervals, start_ns: I64, end_ns: I64) -> tuple[I64, I64, I64]:
+    """Return the interval, the window and the length of each piece of an interval in a window."""
     low = np.searchsorted(every.end_ns, start_ns, side="right")
     high = np.searchsorted(every.start_ns, end_ns)
     count = np.maximum(high - low, 0)

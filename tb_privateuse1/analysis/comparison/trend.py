@@ -14,8 +14,8 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.comparison.significance import Floats
 from tb_privateuse1.trace.statistics import robust_deviation
+from tb_privateuse1.trace.table import F64
 
 _LEAST_RECORDINGS = 3
 """Fewer have no noise that could be measured."""
@@ -52,7 +52,7 @@ class Trend(Struct, frozen=True):
     """Positions of single values outside of the band of their level."""
 
 
-def find_trend(values: Floats, errors: Floats) -> Trend:
+def find_trend(values: F64, errors: F64) -> Trend:
     """Return the trend of values above 0 in order of time.
 
     ``errors`` are the standard errors within each recording, 0 where they are not known. The noise
@@ -77,7 +77,7 @@ def find_trend(values: Floats, errors: Floats) -> Trend:
     return Trend(noise, levels, tuple(outside))
 
 
-def _noise(logs: Floats, errors: Floats) -> float | None:
+def _noise(logs: F64, errors: F64) -> float | None:
     if len(logs) < _LEAST_RECORDINGS:
         return None
     # A change of level is in one difference only, which the median ignores.
@@ -86,13 +86,13 @@ def _noise(logs: Floats, errors: Floats) -> float | None:
     return max(between, within)
 
 
-def _smooth(logs: Floats) -> Floats:
+def _smooth(logs: F64) -> F64:
     """Return running medians of three; at both ends the median is that of the last three."""
     middle = np.median(np.lib.stride_tricks.sliding_window_view(logs, 3), axis=1)
     return np.concatenate((middle[:1], middle, middle[-1:]))
 
 
-def _changes(logs: Floats, noise: float) -> list[int]:
+def _changes(logs: F64, noise: float) -> list[int]:
     """Return where a new level begins, in order."""
     penalty = max(_PENALTY * math.log(len(logs)) * noise**2, _ROUNDING**2)
     sums = np.concatenate(([0.0], np.cumsum(logs - logs.mean())))
@@ -106,7 +106,7 @@ def _changes(logs: Floats, noise: float) -> list[int]:
     return sorted(found)
 
 
-def _best_split(sums: Floats, first: int, behind: int) -> tuple[int, float]:
+def _best_split(sums: F64, first: int, behind: int) -> tuple[int, float]:
     """Return the split of [first, behind) with the greatest gain in squared distance."""
     at = np.arange(first + _LEAST_LEVEL, behind - _LEAST_LEVEL + 1)
     if not len(at):
@@ -118,7 +118,7 @@ def _best_split(sums: Floats, first: int, behind: int) -> tuple[int, float]:
     return int(at[best]), float(gain[best])
 
 
-def _level(logs: Floats, first: int, last: int, noise: float | None) -> TrendLevel:
+def _level(logs: F64, first: int, last: int, noise: float | None) -> TrendLevel:
     median = float(np.median(logs[first : last + 1]))
     band = 0.0 if noise is None else _BAND * noise
     return TrendLevel(

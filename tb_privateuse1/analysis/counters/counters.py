@@ -11,9 +11,9 @@ import re
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.account import bounds, host_activity, stretches
+from tb_privateuse1.analysis.account import bounds, classification, host_activity
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER
-from tb_privateuse1.analysis.counters import curve_forms, recorded, sm_occupancy
+from tb_privateuse1.analysis.counters import curve_values, recorded, sm_occupancy
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.steps import breakdown
@@ -80,8 +80,8 @@ def _utilization(trace: Trace, device: str, kernels: Kernels) -> Curve:
             uncertainty.certainly_running(kernels),
             uncertainty.possibly_running(kernels, trace.end_ns),
         )
-        limits = curve_forms.share(low), curve_forms.share(high)
-    form = curve_forms.share(breakdown.busy(kernels))
+        limits = curve_values.share(low), curve_values.share(high)
+    form = curve_values.share(breakdown.busy(kernels))
     name = say("Utilization of {device}", device=device)
     return Curve(name, "share", "utilization", form, _inferred(trace), limits)
 
@@ -109,10 +109,10 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
     limits = None
     if (starts := _starts(kernels)) and not (uncertainty.all_measured(kernels) and launched.all()):
         limits = (
-            curve_forms.concurrency(since, starts[0]),
-            curve_forms.concurrency(early, starts[1]),
+            curve_values.concurrency(since, starts[0]),
+            curve_values.concurrency(early, starts[1]),
         )
-    form = curve_forms.concurrency(since, kernels.start_ns)
+    form = curve_values.concurrency(since, kernels.start_ns)
     name = say("Launch queue depth of {device}", device=device)
     return [Curve(name, "kernels", "waiting", form, _inferred(trace), limits)]
 
@@ -129,9 +129,9 @@ def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
     if not uncertainty.all_measured(kernels) and (known := _starts(kernels)):
         early, late = (np.sort(one, kind="stable") for one in known)
-        limits = curve_forms.Rate(late, early), curve_forms.Rate(early, late)
+        limits = curve_values.Rate(late, early), curve_values.Rate(early, late)
     starts = np.sort(kernels.start_ns, kind="stable")  # no-op for all lanes
-    form = curve_forms.Rate(starts, starts)
+    form = curve_values.Rate(starts, starts)
     name = say("Launch rate of {device}", device=device)
     return Curve(name, "kernels/ms", "rate", form, _inferred(trace), limits)
 
@@ -141,14 +141,14 @@ def _data_loader(trace: Trace) -> list[Curve]:
     ranges = host_activity.loader_ranges(trace)
     if not len(ranges):
         return []
-    within = stretches.class_sets(trace).get("input", intervals.EMPTY)
+    within = classification.class_sets(trace).get("input", intervals.EMPTY)
     limits = None
     doubt = bounds.doubtful_instants(trace)
     if _inferred(trace) and doubt is not None:
         loads = intervals.union(ranges.start_ns, ranges.end_ns)
         most = intervals.merge(within, intervals.intersect(loads, doubt))
-        limits = curve_forms.share(intervals.subtract(within, doubt)), curve_forms.share(most)
-    form = curve_forms.share(within)
+        limits = curve_values.share(intervals.subtract(within, doubt)), curve_values.share(most)
+    form = curve_values.share(within)
     label = CLASSES[NUMBER["input"]].label
     return [Curve(label, "share", "data_loader", form, _inferred(trace), limits)]
 
@@ -185,11 +185,13 @@ def _communication(trace: Trace) -> list[Curve]:
     return found
 
 
-def _flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> curve_forms.Flow | None:
+def _flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> curve_values.Flow | None:
     """Return the flow of transfers with known bytes and a length; None without any."""
     known = (size_bytes > 0) & (size_bytes < _MOST_BYTES) & (end_ns > start_ns)
     return (
-        curve_forms.flow(start_ns[known], end_ns[known], size_bytes[known]) if known.any() else None
+        curve_values.flow(start_ns[known], end_ns[known], size_bytes[known])
+        if known.any()
+        else None
     )
 
 
@@ -199,7 +201,7 @@ def _memory(trace: Trace) -> list[Curve]:
         level = allocations.memory_level(allocations.device_events(trace.memory, device))
         if len(level.at_ns):
             at = np.append(np.minimum(0, level.at_ns[0]), level.at_ns)
-            form = curve_forms.level(at, np.append(level.before, level.allocated))
+            form = curve_values.level(at, np.append(level.before, level.allocated))
             name = say("Memory of {device}", device=allocations.device_label(trace, device))
             found.append(Curve(name, "bytes", "memory", form))
     return found

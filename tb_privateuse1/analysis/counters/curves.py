@@ -1,4 +1,4 @@
-"""Read windows of a curve: at most one value for each part of the window.
+"""Read a window of a counter's curve: at most one value for each part of the window.
 
 Curves are built once per trace. The cost of a window depends on its parts; for steps within it, one
 look-up each, in blocks where they are many.
@@ -13,10 +13,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.counters.curve_forms import Floats
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.columns import starts_run
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import F64, I64
 
 Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share", ""]
 """The last one: that of the counter, which its name often says."""
@@ -42,16 +41,16 @@ _DENSE = 0.5
 class Points(Struct, frozen=True):
     """Values of a curve; each holds from its time on, in ns since the trace's start."""
 
-    at_ns: Floats
-    value: Floats
-    bound: Floats
+    at_ns: F64
+    value: F64
+    bound: F64
     """The error bound of the value: 0 if measured, -1 if not known."""
 
 
 class Form(Protocol):
     """The computation of a curve's values."""
 
-    def of_parts(self, edges: I64) -> Floats:
+    def of_parts(self, edges: I64) -> F64:
         """Return the value of each part; ``edges`` rise."""
 
     def all_changes(self) -> tuple[I64, NDArray[np.generic]] | None:
@@ -103,7 +102,7 @@ class Curve(Struct, frozen=True):
         until = len(at_ns) if end_ns is None else int(np.searchsorted(at_ns, end_ns))
         return np.maximum(at_ns[first:until], start_ns), value[first:until]
 
-    def parts(self, start_ns: int, end_ns: int) -> tuple[I64, Floats]:
+    def parts(self, start_ns: int, end_ns: int) -> tuple[I64, F64]:
         """Return the times and values of a window's parts for an export; shares in percent."""
         points = self.window(start_ns, end_ns, EXPORTED)
         return points.at_ns.astype(np.int64), points.value * (100 if self.unit == "share" else 1)

@@ -1,4 +1,4 @@
-"""Sum up a recorded counter in a window, and while groups of device activities run."""
+"""Average a recorded counter over a window, and while groups of kernels run."""
 
 from __future__ import annotations
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.analysis.counters import curve_forms
-from tb_privateuse1.analysis.counters.curve_forms import Floats
+from tb_privateuse1.analysis.counters import curve_values
 from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.trace.model import KERNEL, Kernels, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import F64, I32, I64
 
 
-def resident_share(trace: Trace, kernels: Kernels) -> curve_forms.Mean | None:
+def resident_share(trace: Trace, kernels: Kernels) -> curve_values.Mean | None:
     """Return the share of multiprocessors that hold blocks; None without data.
 
     ``kernels`` are those of one device.
@@ -25,7 +24,7 @@ def resident_share(trace: Trace, kernels: Kernels) -> curve_forms.Mean | None:
     known = np.isfinite(blocks) & (kernels.kind == KERNEL) & (kernels.end_ns > kernels.start_ns)
     if not known.any():
         return None
-    return curve_forms.mean(kernels.start_ns[known], kernels.end_ns[known], blocks[known])
+    return curve_values.mean(kernels.start_ns[known], kernels.end_ns[known], blocks[known])
 
 
 def sm_efficiency(trace: Trace, kernels: Kernels, start_ns: I64, end_ns: I64) -> float | None:
@@ -49,7 +48,7 @@ def occupancy(trace: Trace, kernels: Kernels) -> float | None:
     return float(np.average(share[known], weights=(kernels.end_ns - kernels.start_ns)[known]))
 
 
-def _numbers_of(trace: Trace, kernels: Kernels, strings: I32) -> Floats:
+def _numbers_of(trace: Trace, kernels: Kernels, strings: I32) -> F64:
     """Return the number in each kernel's launch configuration; nan without one."""
     numbers = np.append(groups.parse_numbers(trace, strings), np.nan)
     return numbers[kernels.config]

@@ -1,4 +1,4 @@
-"""Merge the call trees of two traces, and sample the time of their nodes over steps."""
+"""Merge the call trees of two traces for a differential flame graph, with the spread over steps."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.comparison.significance import Floats, Sample
+from tb_privateuse1.analysis.comparison.significance import Sample
 from tb_privateuse1.analysis.flame.tree import DEVICE, FRAME, NOWHERE, Label, Tree, assemble
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _LINE = re.compile(r"\((\d+)\)(?=: )")
@@ -124,7 +124,7 @@ def _columns(step: I32, steps: I64) -> I32:
     return lookup(index, np.minimum(step, len(index)), NONE)
 
 
-def _with_rows_below(parent: I32, cells: I64) -> Floats:
+def _with_rows_below(parent: I32, cells: I64) -> F64:
     """Return the sum of each row of a table and of the rows below it in a tree."""
     depth = intervals.depths(parent)
     for level in range(int(depth.max(initial=0)), 0, -1):

@@ -1,4 +1,4 @@
-"""Gradients as autograd adds them to parameters, with their backward pass and shape."""
+"""Find how autograd accumulates gradients: the parameter, its shape and the backward pass."""
 
 from __future__ import annotations
 

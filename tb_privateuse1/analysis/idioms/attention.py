@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
 from tb_privateuse1.analysis.idioms.nodes import (
     CAST,
     COPY,
@@ -19,7 +20,6 @@ from tb_privateuse1.analysis.idioms.nodes import (
     Graph,
     graph,
 )
-from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates

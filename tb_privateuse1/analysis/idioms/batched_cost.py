@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory, reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph
-from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable, start_up_ns
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.work.arguments import Tensor

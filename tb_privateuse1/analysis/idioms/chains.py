@@ -1,4 +1,4 @@
-"""Chains of fusible operators, what each one computes, and its time as one pass over memory."""
+"""Find chains of operators that one kernel could do, and its time as one pass over memory."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms import norms
-from tb_privateuse1.analysis.idioms.flow import Flow, Links, components, flow_of
+from tb_privateuse1.analysis.idioms.data_flow import Flow, Links, components, flow_of
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
 from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Members
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
-from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
 from tb_privateuse1.trace.columns import latest_before
 from tb_privateuse1.trace.groupby import maxima, sums

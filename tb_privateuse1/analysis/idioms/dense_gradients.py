@@ -1,10 +1,9 @@
-"""Tables of embeddings with few rows in use, whose gradients and updates are of all rows."""
+"""Find embedding tables with few rows in use, whose gradients and updates are of all rows."""
 
 from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.accumulations import Shape, accumulations
 from tb_privateuse1.analysis.idioms.nodes import operators_named
@@ -16,9 +15,7 @@ from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
-from tb_privateuse1.trace.table import I64
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64
 
 _ROWS_AT = {"embedding_dense_backward": 2, "_embedding_bag_dense_backward": 5}
 """By reduced name of the gradient's operator, the argument with the number of a table's rows."""

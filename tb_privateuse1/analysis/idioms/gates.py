@@ -1,4 +1,4 @@
-"""Gated activations: the activation of one product times another (SwiGLU, GeGLU).
+"""Idiom: gated activations, the activation of one product times another (SwiGLU, GeGLU).
 
 N. Shazeer: "GLU variants improve transformer", 2020. vLLM and Liger have ``silu_and_mul``.
 """

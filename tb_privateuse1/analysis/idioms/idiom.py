@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.flow import Flow
+from tb_privateuse1.analysis.idioms.data_flow import Flow
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.trace.table import I64, Bools
 

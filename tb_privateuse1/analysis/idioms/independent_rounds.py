@@ -1,4 +1,4 @@
-"""Find loops over the items of a tensor whose rounds do not need each other's results.
+"""Find Python loops over a tensor's items with independent iterations: one operator can do all.
 
 These are equal rounds of operators, each on the next place of the tensor.
 
@@ -15,9 +15,9 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.dependent_rounds import is_recurrent
 from tb_privateuse1.analysis.idioms.nodes import operators_named
-from tb_privateuse1.analysis.idioms.recurrence import is_recurrent
-from tb_privateuse1.analysis.idioms.repeated_symbols import RangeHashes, Rounds, find_rounds
+from tb_privateuse1.analysis.idioms.repeated_sequences import RangeHashes, Rounds, find_rounds
 from tb_privateuse1.analysis.work.arguments import (
     Arguments,
     UnknownWork,

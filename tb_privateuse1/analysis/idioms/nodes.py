@@ -1,4 +1,4 @@
-"""The graph's nodes: operators that launch device work, with the tensors that they read and write.
+"""Nodes of the data-flow graph: operators that launch kernels, with the tensors they access.
 
 Views launch nothing, so they are no nodes: a chain passes through them, as through the borders of
 modules and through autograd. A tensor is known by its size in bytes, since profilers record no

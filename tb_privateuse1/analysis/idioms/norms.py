@@ -1,4 +1,4 @@
-"""Unfused normalization: a root of a mean over each row, and a product with its inverse.
+"""Idiom: unfused normalization: a root of a mean over each row, and a product with its inverse.
 
 RMSNorm is ``x * rsqrt(mean(x ** 2) + eps) * w``, LayerNorm the same less the mean. Kernels that do
 either in one pass are in torch (``rms_norm``, ``layer_norm``), vLLM and Liger.

@@ -1,12 +1,12 @@
-"""An optimizer that updates parameter by parameter, with several passes over each one's state."""
+"""Find optimizers that update parameter by parameter, with several kernels for each."""
 
 from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, graph
-from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import distinct_values, sums
 from tb_privateuse1.trace.model import Trace

@@ -12,10 +12,10 @@ import re
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.flow import flow_within
+from tb_privateuse1.analysis.idioms.data_flow import flow_within
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
-from tb_privateuse1.analysis.idioms.rates import reachable, start_up_ns
-from tb_privateuse1.analysis.idioms.repeated_symbols import Rounds, find_rounds
+from tb_privateuse1.analysis.idioms.repeated_sequences import Rounds, find_rounds
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
@@ -25,7 +25,8 @@ from tb_privateuse1.trace.table import I64, Bools
 LONGEST = 12
 """Operators of a round: an unfused Adam takes that many."""
 ROUNDS = 8
-"""Rounds of a loop, by convention: fewer have few launches to save."""
+"""Rounds of a loop: in the shared recordings 1,936 sequences repeat twice to six times by chance,
+none seven times, and 19 loops eight to 32 times."""
 _CHANGES = 0.25
 """The least share of the calls whose sizes are not those of the round before: a model has several
 layers of one size in a row, but not all."""

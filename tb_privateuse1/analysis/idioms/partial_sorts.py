@@ -1,4 +1,4 @@
-"""Sorts whose order serves for a few elements only: the largest ones, or a threshold."""
+"""Find full sorts whose order is read for a few elements: the largest ones, or a threshold."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import math
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.idioms.cuts import CUTS, cut_share
 from tb_privateuse1.analysis.idioms.nodes import operators_named
+from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64
 
 _SORTS = ("sort", "argsort", "msort")
 _SHORT = 256

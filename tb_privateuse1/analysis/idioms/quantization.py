@@ -1,4 +1,4 @@
-"""Unfused quantization: scaled, rounded, limited, and often scaled back at once."""
+"""Idiom: unfused quantization: scale, round, clamp, and often scale back at once."""
 
 from __future__ import annotations
 

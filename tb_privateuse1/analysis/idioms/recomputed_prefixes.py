@@ -1,4 +1,4 @@
-"""Find rounds of a model that compute all earlier items once more: their input grows each time.
+"""Find generation without a key-value cache: each round computes all earlier items again.
 
 Generation without a cache of keys and values, or a recurrent network that starts at the first token
 each time.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.idioms.rates import printed_memory
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import known_call, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
@@ -19,9 +18,7 @@ from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import ends_run, following, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
-from tb_privateuse1.trace.table import I64, Table, ThreadRow64
-
-F64 = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Table, ThreadRow64
 
 ROUNDS, FEWER = 4, 3
 """Rounds in a row that grow by the same number: fewer may be batches of various sizes. A series of

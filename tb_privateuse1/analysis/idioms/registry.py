@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from tb_privateuse1.analysis.idioms import (
-    copies,
-    dropouts,
+    chained_copies,
+    elementwise_chains,
     gates,
-    losses,
+    log_softmax,
     norms,
-    others,
     quantization,
     rotary,
+    unfused_epilogues,
 )
 from tb_privateuse1.analysis.idioms.idiom import Idiom
 
 IDIOMS: tuple[Idiom, ...] = (
     quantization.IDIOM,
-    losses.IDIOM,
+    log_softmax.IDIOM,
     norms.IDIOM,
     rotary.IDIOM,
     gates.IDIOM,
-    dropouts.IDIOM,
-    copies.IDIOM,
-    others.IDIOM,
+    unfused_epilogues.IDIOM,
+    chained_copies.IDIOM,
+    elementwise_chains.IDIOM,
 )
 """From the most particular to the most general; the last one recognizes all."""
 

@@ -1,4 +1,4 @@
-"""Parts of a graph whose gradients are computed by several backward passes, and only added up.
+"""Find graphs that several backward passes go through, whose gradients are only added up.
 
 Gradients are linear: one backward pass of the sum of the losses gives the same. torch gives each
 operator of the forward pass a sequence number, and that to the node of its gradient: a number that

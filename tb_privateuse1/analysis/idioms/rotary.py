@@ -1,4 +1,4 @@
-"""Unfused rotary embedding: pairs of channels turned by an angle, element by element.
+"""Idiom: unfused rotary embedding: pairs of channels rotated, element by element.
 
 ``x * cos + cat((-x2, x1)) * sin``, or ``cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin))``
 (J. Su et al.: "RoFormer", 2021).

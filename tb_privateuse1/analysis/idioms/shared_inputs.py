@@ -1,4 +1,4 @@
-"""Products with one input in common: query, key and value, or gate and up.
+"""Find matrix products with one input in common: query, key and value, or gate and up.
 
 Profilers record no identity of tensors. Products share their input if its shape and type are the
 same, and no other work than the activation of the first result is between them. Two products whose
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.batchable_products import Series, least_ns
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, PRODUCT, Graph, graph
-from tb_privateuse1.analysis.idioms.products import F64, PLAIN, TILE
-from tb_privateuse1.analysis.idioms.series import Series, least_ns
+from tb_privateuse1.analysis.idioms.slow_products import PLAIN, TILE
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import known_call
 from tb_privateuse1.trace import intervals
@@ -25,11 +25,11 @@ from tb_privateuse1.trace.columns import previous
 from tb_privateuse1.trace.groupby import group_rows, maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _BACKWARD = "autograd::engine::evaluate_function"
 _MOST = 4
-"""Products of a group: more are a series (``series``)."""
+"""Products of a group: more are a series (``batchable_products``)."""
 
 
 @memoize

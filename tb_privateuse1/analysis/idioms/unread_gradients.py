@@ -1,4 +1,4 @@
-"""Gradients that no optimizer reads before they are reset, and the work that computes them.
+"""Find gradients that no optimizer reads before they are reset, and the work that computes them.
 
 A parameter is known by its shape alone, so all here are bounds. Of several parameters of a shape,
 those that an optimizer steps with count as the last ones of the backward pass, behind which nothing

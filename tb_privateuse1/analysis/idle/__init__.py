@@ -1,12 +1,12 @@
 """Idle device time: whether host or device limits the program, and the calls in which they wait.
 
-``bottleneck`` decides which side limits the program at each instant. ``blocking_calls`` finds calls
-that wait for the device, ``launch_times`` when work was handed to it. ``analysis.account`` divides
-all time by class.
+``device_bound`` decides which side limits the program at each instant. ``blocking_calls`` finds
+calls that wait for the device, ``launch_times`` when work was handed to it. ``analysis.account``
+divides all time by class.
 """
 
 __all__ = [
     "blocking_calls",
-    "bottleneck",
+    "device_bound",
     "launch_times",
 ]

@@ -5,7 +5,7 @@ names by their words. A name that nothing knows is demangled and shortened. Of t
 same display name each keeps its own full name.
 """
 
-from tb_privateuse1.analysis.kernel_names.grammars import display_name, read_name
+from tb_privateuse1.analysis.kernel_names.readable_name import display_name, read_name
 from tb_privateuse1.analysis.kernel_names.trace_names import (
     display_names,
     name_fields,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.analysis.kernel_names.grammars import display_name
+from tb_privateuse1.analysis.kernel_names.readable_name import display_name
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import Bools

@@ -1,4 +1,4 @@
-"""Kernels that Inductor wrote for Triton: named by what they fuse.
+"""Read the names of Inductor's Triton kernels: the operators that each one fuses.
 
 ``triton_poi_fused__unsafe_view_mul_silu_2`` is ``fused mul+silu``. Inductor joins the names of
 operators with underscores, which these have inside, too (``torch/_inductor/codegen/triton.py``).

@@ -13,14 +13,12 @@ from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import Kernels, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 Group = Literal["operator", "name", "launch"]
 
 MATRIX_KINDS: tuple[kinds_of_work.Kind, ...] = ("gemm", "convolution", "attention")
 """Kinds of operators whose work a matrix unit could do."""
-
-Floats = NDArray[np.float64]
 
 
 def group_kernels(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I64]:
@@ -37,7 +35,7 @@ def group_kernels(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I6
     return group_rows(*columns)
 
 
-def parse_numbers(trace: Trace, strings: I32) -> Floats:
+def parse_numbers(trace: Trace, strings: I32) -> F64:
     """Return the numbers that some of the trace's strings hold; nan for other texts."""
     number = {-1: np.nan}
     for string in np.unique(strings[strings >= 0]).tolist():

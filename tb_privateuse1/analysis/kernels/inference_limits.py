@@ -1,4 +1,4 @@
-"""List the causes of error of an inferred timeline, worst first, and advice against each."""
+"""List what makes an inferred timeline inexact, worst first, and what to do about each."""
 
 from __future__ import annotations
 

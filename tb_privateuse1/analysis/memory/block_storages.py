@@ -1,4 +1,4 @@
-"""Find the storage that is in each block, and who uses it, by tensors of an execution trace.
+"""Match memory blocks with the tensor storages in them, by an execution trace of the same run.
 
 A trace has no addresses of inputs, and tensors have none of blocks. Where an operator allocates one
 block that outlives it, and is the one that makes one storage, the block holds that storage. Of

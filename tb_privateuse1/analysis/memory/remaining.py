@@ -1,4 +1,4 @@
-"""Find what is alive at a peak by function, and what a part of the recording did not release."""
+"""Sum memory by function: what is alive at a peak, and what was not released."""
 
 from __future__ import annotations
 

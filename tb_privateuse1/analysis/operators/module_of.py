@@ -1,4 +1,4 @@
-"""Find the nn.Module of a few ranges out of many.
+"""Find the nn.Module around some ranges, without the whole module tree.
 
 For an operator of the backward pass it is the module of its forward operator; for launches and
 kernels that of their operator, or of the launch call. Only the given ranges are read, so the cost

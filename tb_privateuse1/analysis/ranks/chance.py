@@ -1,4 +1,4 @@
-"""Test whether units (ranks, hosts, groups) that do the same work differ by more than by chance.
+"""Test whether units (ranks, hosts, groups) with the same work differ by more than by chance.
 
 Under the hypothesis of chance, the units of one step are exchangeable and steps are independent.
 The probabilities by position and by count are upper bounds, so that their error rate holds for any
@@ -18,12 +18,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_privateuse1.trace.statistics import robust_deviation, student_t_tail
-from tb_privateuse1.trace.table import Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, Bools
 
 TESTS = 4
 """The number of tests of each unit; the smallest p-value counts this many times."""
@@ -41,7 +38,7 @@ _PRIOR = 0.5
 """Outliers that the others have besides those seen, as in Jeffreys' estimate of a rate."""
 
 
-def places(values: Floats) -> Floats:
+def places(values: F64) -> F64:
     """Return the place of each unit (row) in each step (column), 1 for the greatest.
 
     Equal units all have the last of their places, which favors none.
@@ -54,7 +51,7 @@ def places(values: Floats) -> Floats:
     return found
 
 
-def p_of_places(place: Floats) -> Floats:
+def p_of_places(place: F64) -> F64:
     """Return by unit the probability of a sum of places as small as its own."""
     units, steps = place.shape
     tilt = _TILTS / units
@@ -62,11 +59,11 @@ def p_of_places(place: Floats) -> Floats:
     mean = -tilt + np.log(-np.expm1(-tilt * units)) - np.log(-np.expm1(-tilt)) - math.log(units)
     tilt_all, mean_all = np.append(tilt, 50.0), np.append(mean, -50.0 - math.log(units))
     log_p = np.min(place.sum(axis=1)[:, None] * tilt_all + steps * mean_all, axis=1)
-    found: Floats = np.exp(np.minimum(log_p, 0.0))
+    found: F64 = np.exp(np.minimum(log_p, 0.0))
     return found
 
 
-def p_of_count(count: Floats, steps: int, chance: float) -> Floats:
+def p_of_count(count: F64, steps: int, chance: float) -> F64:
     """Return the probability of at least ``count`` of ``steps`` events of this chance each."""
     share = count / steps
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -75,13 +72,13 @@ def p_of_count(count: Floats, steps: int, chance: float) -> Floats:
     return np.where(share > chance, np.exp(-steps * (hit + miss)), 1.0)
 
 
-def outliers(excess: Floats) -> Bools:
+def outliers(excess: F64) -> Bools:
     """Return by unit and step whether it is beyond the spread of all units in this step."""
     found: Bools = excess > SPREADS * robust_deviation(excess)
     return found
 
 
-def p_of_recurrence(outlier: Bools) -> Floats:
+def p_of_recurrence(outlier: Bools) -> F64:
     """Return by unit the probability of being an outlier so often, by the rate of the others.
 
     The others are the units that are outliers less often. Units that are so together, such as those
@@ -101,7 +98,7 @@ def p_of_recurrence(outlier: Bools) -> Floats:
     return found
 
 
-def p_of_mean(excess: Floats) -> Floats:
+def p_of_mean(excess: F64) -> F64:
     """Return by unit the one-sided probability of its mean over the steps.
 
     By Yuen's test of the trimmed mean (Biometrika 61, 1974) with Student's t: a fifth of the steps
@@ -118,7 +115,7 @@ def p_of_mean(excess: Floats) -> Floats:
     return student_t_tail(t, steps - 2 * cut - 1)
 
 
-def p_values(values: Floats, excess: Floats) -> Floats:
+def p_values(values: F64, excess: F64) -> F64:
     """Return by unit the p-value of being slower than the others in lasting fashion.
 
     ``values`` and ``excess`` over the others have a row per unit and a column per step. It is
@@ -135,5 +132,5 @@ def p_values(values: Floats, excess: Floats) -> Floats:
         p_of_recurrence(outliers(excess)),
         p_of_mean(excess),
     )
-    found: Floats = np.minimum(TESTS * np.min(each, axis=0), 1.0)
+    found: F64 = np.minimum(TESTS * np.min(each, axis=0), 1.0)
     return found

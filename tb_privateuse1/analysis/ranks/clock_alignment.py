@@ -12,16 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import maxima, minima
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.statistics import COVERED, medians, sort_groups
-from tb_privateuse1.trace.table import I64, Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _ROUNDS = 60
 """Of groups that cross (64 and 128 simulated ranks with 2 µs of noise) they leave 0.5 µs, as 10,000
@@ -121,7 +118,7 @@ def _tied(rank: I64, match: I64, ranks: int) -> I64:
         group = lower
 
 
-def _shifts(rank: I64, match: I64, end: Floats, ranks: int) -> Floats:
+def _shifts(rank: I64, match: I64, end: F64, ranks: int) -> F64:
     """Return shifts by alternating medians: the end of a collective, the shift of a rank."""
     shift = np.zeros(ranks)
     collectives, of_match = np.unique(match, return_inverse=True)
@@ -136,7 +133,7 @@ def _shifts(rank: I64, match: I64, end: Floats, ranks: int) -> Floats:
     return shift
 
 
-def _refined(rank: I64, match: I64, end: Floats, shift: Floats) -> Floats:
+def _refined(rank: I64, match: I64, end: F64, shift: F64) -> F64:
     """Return shifts by alternating means, starting from the medians' result."""
     collectives = int(match.max(initial=-1)) + 1
     in_match = np.maximum(np.bincount(match, minlength=collectives), 1)
@@ -160,29 +157,29 @@ class _Groups:
         self._count = np.bincount(group, minlength=groups)
         self._order = np.argsort(group, kind="stable")
 
-    def medians(self, values: Floats) -> Floats:
+    def medians(self, values: F64) -> F64:
         """Return the median of each group; 0 for an empty one."""
         count = self._count
         if len(values) and (count == count[0]).all():  # all ranks in all collectives: no sorting
-            equal: Floats = np.median(values[self._order].reshape(len(count), -1), axis=1)
+            equal: F64 = np.median(values[self._order].reshape(len(count), -1), axis=1)
             return equal
         return medians(self._group, values, len(count))
 
 
-def _spread(match: I64, ends: Floats, matches: int) -> Floats:
+def _spread(match: I64, ends: F64, matches: int) -> F64:
     """Return the difference between the last and first end of each collective."""
     least, most = minima(match, ends, matches, np.inf), maxima(match, ends, matches, -np.inf)
     return np.where(np.isfinite(least), most - least, 0.0)
 
 
-def _off(match: I64, ends: Floats, matches: int) -> Floats:
+def _off(match: I64, ends: F64, matches: int) -> F64:
     """Return the distance of each end from the mean end of its collective."""
     mean = np.bincount(match, ends, matches) / np.maximum(np.bincount(match, minlength=matches), 1)
-    off: Floats = np.abs(ends - mean[match])
+    off: F64 = np.abs(ends - mean[match])
     return off
 
 
-def _high(rank: I64, off: Floats, ranks: int) -> I64:
+def _high(rank: I64, off: F64, ranks: int) -> I64:
     """Return by rank the ``COVERED`` quantile of its values; -1 for a rank without values."""
     ordered = sort_groups(rank, off, ranks)
     place = np.ceil(ordered.count * COVERED).astype(np.int64) - 1

@@ -1,4 +1,4 @@
-"""Reduce one rank's trace to what the figures by process group need beside its calls.
+"""Reduce one rank's trace to the exposed communication of each process group.
 
 Exposed communication is divided among the calls: each instant belongs to the call in progress that
 began first. So the calls of a step sum to its exposed communication, however they overlap.
@@ -137,7 +137,7 @@ def _exposed(trace: Trace, calls: _Spans, hidden: intervals.Set) -> tuple[I32, I
     order = np.argsort(calls.start_ns, kind="stable")
     end = calls.end_ns[order]
     reach = np.maximum.accumulate(end)
-    # What an earlier call covers is that call's: the rest of each call is one stretch.
+    # What an earlier call covers is that call's: the rest of each call is one interval.
     start = np.maximum(calls.start_ns[order], previous(reach, _EARLIEST))
     own = end > start
     start, end, shape = start[own], end[own], calls.shape[order][own]

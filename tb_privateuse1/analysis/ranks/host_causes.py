@@ -1,4 +1,4 @@
-"""Reduce one rank to reasons for being slow: idle causes, host waits, kernel times."""
+"""Reduce one rank's trace to why it may be slow: idle causes, host waits, kernel times."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.account import host_chain
-from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account import classification, host_chain
 from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.ranks.step_parts import RankActivity, StepTime
 from tb_privateuse1.analysis.steps import breakdown
@@ -46,7 +45,7 @@ def find_host_causes(trace: Trace, activity: RankActivity, time: StepTime) -> Ho
     if len(trace.kernels):
         causes = {
             name: intervals.subtract(one, talk)
-            for name, one in time_stretches.class_sets(trace).items()
+            for name, one in classification.class_sets(trace).items()
             if name in IDLE
         }
     elif device_times.known_times(trace) != "host":

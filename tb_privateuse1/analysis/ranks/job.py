@@ -1,4 +1,4 @@
-"""All readable ranks of a run, with lookups of what ranks have in common."""
+"""Join the reductions of all ranks of a run, with lookups of what ranks have in common."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.ranks.steps import RankSteps
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I64, Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 
 class Job(Struct, frozen=True):
@@ -38,7 +36,7 @@ class Job(Struct, frozen=True):
         """Return the rank numbers of these rows."""
         return tuple(self.numbers[row] for row in rows.tolist())
 
-    def by_step(self, column: NDArray[np.number]) -> Floats:
+    def by_step(self, column: NDArray[np.number]) -> F64:
         """Return a column of step rows as ranks by steps; NaN if a rank lacks it or ``MISSING``."""
         steps = self.steps
         names = np.unique(steps.step[self.counted])

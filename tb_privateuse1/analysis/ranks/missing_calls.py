@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.chance import p_of_count
 from tb_privateuse1.analysis.ranks.collectives import SYMMETRIC, Label
 from tb_privateuse1.analysis.ranks.job import Job
 from tb_privateuse1.trace.columns import following
-from tb_privateuse1.trace.table import I64, Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _MOST_MISSED = 0.5
 """If more than this share of a group misses a call in a step, the others make one too many."""
@@ -75,7 +72,7 @@ class _Counts(Struct, frozen=True):
     names: list[Label]
     label: I64
     rank: I64
-    calls: Floats
+    calls: F64
     """By step; NaN where the rank lacks the step."""
 
     def uneven(self) -> list[tuple[int, int]]:
@@ -112,7 +109,7 @@ def _count(job: Job) -> _Counts | None:
     return _Counts(list(labels), pairs // ranks, pairs % ranks, count)
 
 
-def _lacking(calls: Floats) -> Bools:
+def _lacking(calls: F64) -> Bools:
     """Return which members (rows) make fewer calls in a step than most; none if many do."""
     known = ~np.isnan(calls)
     ordered = np.sort(calls, axis=0)  # NaN last

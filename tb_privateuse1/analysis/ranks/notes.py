@@ -1,4 +1,4 @@
-"""Report which ranks are missing or cannot be compared, as findings."""
+"""Findings on ranks that are missing or cannot be compared with the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Return the open collectives of a run as rows with their sentences."""
+"""Tabulate the open collectives of a run: which ranks joined, and which are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts about open collectives: what the page of all ranks, the rule and the command line say."""
+"""Texts about collectives that some ranks did not join, for the page, the rule and the CLI."""
 
 from __future__ import annotations
 

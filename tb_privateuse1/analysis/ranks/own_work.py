@@ -1,4 +1,4 @@
-"""Measure each rank's own work, and group ranks that do the same work.
+"""Measure each rank's own work, without waits for others, and group ranks of equal work.
 
 Outside of exposed communication a rank works for itself: it computes, copies, or its device waits
 for its own host. It does not wait for other ranks. A rank that comes late only because it waited

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tb_privateuse1.trace.collective_entries import SCHEDULED, STARTED, CollectiveEntries
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.references import map_rows, places_of
+from tb_privateuse1.trace.row_selection import map_rows, places_of
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 

@@ -6,7 +6,6 @@ from collections.abc import Hashable
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.job import Job
 from tb_privateuse1.analysis.ranks.slow_units import (
@@ -15,9 +14,7 @@ from tb_privateuse1.analysis.ranks.slow_units import (
     without_hiccups,
 )
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I64
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64
 
 _LEAST_SHARE = 0.1
 """The least excess as a share of the siblings' transfers."""
@@ -72,7 +69,7 @@ def find_slow_groups(job: Job, error_rate: float, floor_ns: float) -> list[SlowG
     return found
 
 
-def _matched(names: list[str], transfers: dict[str, Floats]) -> tuple[list[str], Floats]:
+def _matched(names: list[str], transfers: dict[str, F64]) -> tuple[list[str], F64]:
     """Return the groups, and their transfers, without those matched in fewer steps than most.
 
     A rank that misses a collective leaves its group few matched calls, or none.
@@ -97,7 +94,7 @@ def _siblings(job: Job) -> dict[Hashable, list[str]]:
     return found
 
 
-def _transfers(job: Job) -> dict[str, Floats]:
+def _transfers(job: Job) -> dict[str, F64]:
     """Return by group the transfers of its matched calls in each step that counts."""
     calls, steps = job.calls, job.steps
     names, group = job.group_numbers()

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.job import Job
 from tb_privateuse1.analysis.ranks.own_work import own_work, peer_groups
@@ -16,9 +15,7 @@ from tb_privateuse1.analysis.ranks.slow_units import (
     mean_with_bound,
     without_hiccups,
 )
-from tb_privateuse1.trace.table import I64, Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _WHOLE_NODE = 0.75
 """At least this share of a node's ranks must be slow, or its ranks are named one by one."""
@@ -52,8 +49,8 @@ class _Search(Struct, frozen=True):
     """Ranks by steps, for the steps that all ``free`` ranks have."""
 
     job: Job
-    own: Floats
-    waiting: Floats
+    own: F64
+    waiting: F64
     peers: Sequence[I64]
     hosts: dict[str, I64]
     free: Bools
@@ -127,7 +124,7 @@ def _nodes(search: _Search) -> Iterator[SlowRanks]:
             yield replace(found, is_node=True)
 
 
-def _beyond_other_hosts(search: _Search) -> Floats:
+def _beyond_other_hosts(search: _Search) -> F64:
     """Return own work beyond the median of peers on other hosts; NaN if there are none."""
     relative = np.full_like(search.own, np.nan)
     host_of = np.full(len(search.own), -1)
@@ -175,7 +172,7 @@ def _is_node(search: _Search, rows: I64) -> bool:
     return len(search.hosts) > 1 and any(np.array_equal(np.sort(own), rows) for own in hosts)
 
 
-def _with_cost(search: _Search, rows: I64, excess: Floats, p_value: float) -> SlowRanks | None:
+def _with_cost(search: _Search, rows: I64, excess: F64, p_value: float) -> SlowRanks | None:
     """Return ranks with the time that others wait for them; None if it is too little."""
     met = search.job.met(rows)
     met = met[search.free[met]]

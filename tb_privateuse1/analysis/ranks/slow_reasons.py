@@ -6,15 +6,13 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.ranks.job import Job
 from tb_privateuse1.analysis.ranks.steps import idle_column
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import F64, I64
 
-Floats = NDArray[np.float64]
 SlowCause = Literal["computation", "copy", "host", "input", "transfer", "unknown"]
 
 _COLUMNS: dict[SlowCause, str] = {
@@ -77,7 +75,7 @@ def _of_host(job: Job, rows: I64, peers: I64, explained: int) -> Reason:
     return Reason("host", explained, largest if by_class[largest] > _PART * explained else None)
 
 
-def _means(job: Job, column: I64) -> Floats:
+def _means(job: Job, column: I64) -> F64:
     """Return the mean of a column of step rows by rank; NaN without a known value."""
     known = job.counted & (column != MISSING)
     rank = job.steps.rank[known]
@@ -86,7 +84,7 @@ def _means(job: Job, column: I64) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _excess(means: Floats, rows: I64, peers: I64) -> float:
+def _excess(means: F64, rows: I64, peers: I64) -> float:
     """Return the difference of medians; minus infinity if it is not known."""
     own, others = means[rows], means[peers]
     own, others = own[~np.isnan(own)], others[~np.isnan(others)]

@@ -1,4 +1,4 @@
-"""Kind of a recording: its phases, its workload and iterations, and the part that is judged.
+"""Kind of a recording: its phases, its workload and iterations, and its steady part.
 
 ``phases`` divides a recording into start-up, compilation, graph capture, drain, steady work and
 the profiler's end. ``workload`` and ``iterations`` find what repeats. ``judged_part`` is the time

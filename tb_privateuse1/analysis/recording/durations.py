@@ -1,4 +1,4 @@
-"""Write durations and shares in texts."""
+"""Format durations and shares for texts: ``1.2 ms``, ``3.0 %``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the part of a recording that is judged: its steady steps, or what is steady of it."""
+"""Find the steady part of a recording, which figures and advice are about."""
 
 from __future__ import annotations
 

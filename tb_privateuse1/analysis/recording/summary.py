@@ -210,16 +210,16 @@ def _judged(trace: Trace, part: judged_part.JudgedPart, is_steps: bool) -> tuple
         # A single step has no other one to be as steady as.
         several = len(part.steps) > 1
         count = plural(len(part.steps), "steady step") if several else plural(1, "step")
-        head = say("{name}, {steps} of {time} judged.", name=name, steps=count, time=per_step)
+        head = say("{name}, {steps} of {time} analyzed.", name=name, steps=count, time=per_step)
     elif len(part.iterations_ns) and workload(trace).kind != "serving":
         head = say(
-            "{name}, {iterations} of {time} judged.",
+            "{name}, {iterations} of {time} analyzed.",
             name=name,
             iterations=plural(len(part.iterations_ns), "iteration"),
             time=write_duration(part.steady_step_ns or 0),
         )
     else:
-        head = say("{name}, {time} judged.", name=name, time=write_duration(judged_ns))
+        head = say("{name}, {time} analyzed.", name=name, time=write_duration(judged_ns))
     reasons, missing = _left_out(trace, part), len(trace.steps) - len(part.steps)
     left: str = ""
     if missing:

@@ -1,4 +1,4 @@
-"""The window of an answer: the part of a recording that all of its figures are about.
+"""The window of a result: the part of a recording that all of its figures are about.
 
 A request names it once (``views.base.chosen_window``), and every view, rule and export takes its
 rows and its time from here.

@@ -1,4 +1,4 @@
-"""Work against its roofs: least times, time above the roof, rates and shares.
+"""Compare work with its roofs: least time, time above the roof, rates and shares.
 
 docs/reference/definitions.md, "Work and roofs", defines each figure.
 """
@@ -11,10 +11,10 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.roofs import Ceilings
-from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
+from tb_privateuse1.analysis.roofs.work_rows import WorkRows
 from tb_privateuse1.trace.groupby import sums, with_descendants
 from tb_privateuse1.trace.model import MISSING, NONE
-from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.table import F64, I8, I32, I64, Bools, Table
 
 Limit = Literal["compute", "memory", "cache"]
 LIMITS: tuple[Limit, ...] = ("compute", "memory", "cache")

@@ -13,9 +13,9 @@ import numpy as np
 
 from tb_privateuse1.analysis.roofs.rate_types import FP32, RATE_TYPES
 from tb_privateuse1.analysis.roofs.roofs import Ceilings, Roof
-from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
+from tb_privateuse1.analysis.roofs.work_rows import WorkRows
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 SUSTAINED_NS = 100_000
 """The least time at the best rate or above: a hundred steps of a clock of 1 us."""

@@ -11,11 +11,10 @@ import numpy as np
 
 from tb_privateuse1.analysis.roofs.achieved import LIMITS
 from tb_privateuse1.analysis.roofs.rates import device_rates
-from tb_privateuse1.analysis.roofs.work_rows import F64
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I8, I64, Bools, Table
+from tb_privateuse1.trace.table import F64, I8, I64, Bools, Table
 
 Distance = Literal["above_80", "above_50", "above_20", "below_20", "no_roof", "unknown"]
 DISTANCES: tuple[Distance, ...] = (

@@ -176,7 +176,7 @@ def _of_device(slow: Slowdowns) -> Outlier:
         extra_ns=sum(one.extra_ns for one in slow.kernels),
         evidence=say(
             "{count} kernels with the same inputs take longer in the last third of the recording "
-            "than in the first: {share} of the device time that can be judged.",
+            "than in the first: {share} of the device time that can be compared.",
             count=len(slow.kernels),
             share=with_unit("share", slow.slower_ns / slow.judged_ns),
         ),
@@ -207,7 +207,7 @@ def _of_kernel(trace: Trace, one: Slowdown, slow: Slowdowns) -> Outlier:
         extra_ns=one.extra_ns,
         evidence=say(
             "The last third of its calls takes {last}, the first third {first}, with the same "
-            "inputs. Of the device time that can be judged, {share} became slower.",
+            "inputs. Of the device time that can be compared, {share} became slower.",
             last=with_unit("_ns", one.last_ns),
             first=with_unit("_ns", one.first_ns),
             share=with_unit("share", slow.slower_ns / slow.judged_ns),

@@ -1,4 +1,4 @@
-"""The data types that a device has arithmetic rates for, from torch's names of types."""
+"""Map torch's data types to those of a device's peak rates: float32, tf32, bfloat16, int8, …"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates of device activities: their work, against the roofs of their device."""
+"""Compute the FLOPS and bytes per second of device activities, against the device's roofs."""
 
 from __future__ import annotations
 

@@ -14,10 +14,11 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from tb_privateuse1.analysis.roofs.rate_types import FP32, INT8, RATE_TYPES, TF32
-from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
+from tb_privateuse1.analysis.roofs.work_rows import WorkRows
 from tb_privateuse1.trace import peaks
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import F64
 
 Kind = Literal["compute", "memory", "link", "host"]
 Source = Literal["data_sheet", "user_file", "best_seen"]

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
@@ -27,7 +26,7 @@ from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.statistics import lower_medians
-from tb_privateuse1.trace.table import I64, Bools, Table
+from tb_privateuse1.trace.table import F64, I64, Bools, Table
 
 MOST_FACTOR = 1.5
 """A shape that takes longer than this many times is an outlier."""
@@ -196,7 +195,7 @@ def _outliers(trace: Trace, shapes: _Shapes, group: I64, least_ns: float) -> Ite
         )
 
 
-def _ratios(work: I64, i: int, peers: I64) -> NDArray[np.float64]:
+def _ratios(work: I64, i: int, peers: I64) -> F64:
     """Return the work of a shape by that of its peers; NaN where neither has any."""
     own, other = work[i], work[peers]
     if own <= 0:
@@ -204,7 +203,7 @@ def _ratios(work: I64, i: int, peers: I64) -> NDArray[np.float64]:
     return np.where(other > 0, own / np.maximum(other, 1), np.inf)
 
 
-def _similar(ratio: NDArray[np.float64]) -> Bools:
+def _similar(ratio: F64) -> Bools:
     similar: Bools = np.isnan(ratio) | ((ratio >= 1 / _SIMILAR) & (ratio <= _SIMILAR))
     return similar
 

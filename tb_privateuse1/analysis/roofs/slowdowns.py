@@ -20,13 +20,12 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.undisturbed import undisturbed
-from tb_privateuse1.analysis.roofs.work_rows import F64
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Trace
 from tb_privateuse1.trace.statistics import sort_groups
-from tb_privateuse1.trace.table import I8, I64, Bools, Table
+from tb_privateuse1.trace.table import F64, I8, I64, Bools, Table
 
 LEAST_FACTOR = 1.05
 """The median of the last third by that of the first: less is left to chance."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
+from tb_privateuse1.analysis.roofs.work_rows import WorkRows
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 
 class StepUse(Struct, frozen=True):

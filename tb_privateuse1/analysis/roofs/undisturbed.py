@@ -1,4 +1,4 @@
-"""Device activities that had their device for themselves: only these show what it can do."""
+"""Find device activities that ran alone: only these show what the device can do."""
 
 from __future__ import annotations
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
-
-F64 = NDArray[np.float64]
 
 
 class WorkRows(Table, frozen=True):

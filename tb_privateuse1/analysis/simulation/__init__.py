@@ -1,11 +1,11 @@
 """Simulate a trace with changes: its dependency graph, critical path and replays.
 
-``dependency_graph`` builds the graph from ``points`` of host threads, ``submissions`` (launches,
-waits), ``recorded_waits`` of streams, hand-offs and ``usual_latencies``. ``delays`` names the rest.
-``critical_path`` finds the events that determine a step's end, and ``path_classes`` their classes
-of time. ``rank_waits`` finds how long collectives wait. ``replay`` computes times with changed
-durations. ``changes`` parses what changes, and ``scopes`` has what that affects. ``assumptions``
-has what a recording does not say, and ``prediction`` gives the saving as a range.
+``dependency_graph`` builds the graph from ``host_points`` of host threads, ``launches_and_waits``
+(launches, waits), ``recorded_waits`` of streams, hand-offs and ``usual_latencies``. ``delays``
+names the rest. ``critical_path`` finds the events that determine a step's end, and ``path_classes``
+their classes of time. ``rank_waits`` finds how long collectives wait. ``replay`` computes times
+with changed durations. ``changes`` parses what changes, and ``scopes`` has what that affects.
+``assumptions`` has what a recording does not say, and ``prediction`` gives the saving as a range.
 ``replayed_account`` divides the time of replayed steps. ``candidates`` are what may gain;
 ``ranking`` sorts the largest savings. ``replayed_part`` replays the judged steps, of long traces an
 ``excerpt``. ``time_apart`` holds the time of steps that is not judged. ``verdict`` says what limits
@@ -21,8 +21,9 @@ __all__ = [
     "delays",
     "dependency_graph",
     "excerpt",
+    "host_points",
+    "launches_and_waits",
     "path_classes",
-    "points",
     "prediction",
     "profiler_time",
     "rank_waits",
@@ -32,7 +33,6 @@ __all__ = [
     "replayed_account",
     "replayed_part",
     "scopes",
-    "submissions",
     "time_apart",
     "verdict",
     "verdict_words",

@@ -1,4 +1,4 @@
-"""Competing assumptions about what a recording does not say: a replay under each of them.
+"""Replay a change under several assumptions about what the recording does not say.
 
 The truth of a change lies among them, more or less: so a prediction is a range. The central replay
 keeps all delays as they were.
@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.simulation import delays, rank_waits, scopes
 from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
+from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.profiler_time import Shares, is_dense, profiler_shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
-from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.simulation.time_apart import TimeApart, find_apart
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import lookup, mask_of

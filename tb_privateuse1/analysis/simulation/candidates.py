@@ -1,4 +1,4 @@
-"""Find what may gain: operators, calls, functions and classes with time on the critical path."""
+"""List what-if candidates: operators, calls, functions and classes on the critical path."""
 
 from __future__ import annotations
 

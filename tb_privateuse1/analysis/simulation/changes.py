@@ -20,10 +20,10 @@ from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.analysis.simulation import rank_waits, scopes
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.profiler_time import Shares, profiler_shares
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.analysis.simulation.scopes import Scope
-from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import containing, latest_before, lookup
@@ -75,7 +75,7 @@ _MOST = 100.0
 _LONGEST = 100
 """Lines: each is looked up in all names of the trace. People write a few."""
 _NEAR = 3
-"""Names offered instead of one that is not there: a convention, as many as fit a line."""
+"""Names offered instead of one that is not there: as ``difflib.get_close_matches`` does itself."""
 
 
 class Change(Struct, frozen=True):

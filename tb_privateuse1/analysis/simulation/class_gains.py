@@ -1,4 +1,4 @@
-"""Replay the steps without a class of the account, or without all classes of a group.
+"""Compute what the step gains without a class of time, by replays.
 
 The gain of a class is the what-if's of ``class:NAME=0``. A step with half of a class is no longer
 than the mean of those with all of it and with none, so half gains at least half as much.
@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import CLASSES, ClassName, Group
 from tb_privateuse1.analysis.account.table import Account
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
-from tb_privateuse1.analysis.simulation import prediction, scopes, submissions
+from tb_privateuse1.analysis.simulation import launches_and_waits, prediction, scopes
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph, build_graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt, cut_excerpt
 from tb_privateuse1.analysis.simulation.prediction import Baseline
@@ -106,9 +106,9 @@ class _Replay:
         """Return the gain without the device's work and without possible waits for it."""
         points, kernels = self._graph.points, self._trace.kernels
         start = points.at_ns - points.gap_ns
-        calls = bottleneck.find_waits(self._trace)
-        submission = submissions.find_submissions(self._trace, calls)
-        waits = submissions.may_drain(kernels, submission, start, points.at_ns)
+        calls = device_bound.find_waits(self._trace)
+        submission = launches_and_waits.find_submissions(self._trace, calls)
+        waits = launches_and_waits.may_drain(kernels, submission, start, points.at_ns)
         factors = self._factors(names)
         factors.host[waits] = 0
         return self._mean([(factors.weights(), False)])[0]

@@ -1,4 +1,4 @@
-"""Name the causes of delays: time that the graph's dependencies leave open.
+"""Name the causes of delays that the dependency graph does not explain.
 
 A delay keeps its length in the replay, except that work from before the recording ends when it
 ended: nothing in the recording moves it.
@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from tb_privateuse1.analysis.account.classes import ClassName
-from tb_privateuse1.analysis.simulation import submissions
+from tb_privateuse1.analysis.simulation import launches_and_waits
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels
 from tb_privateuse1.trace.table import I8, I64, Bools
@@ -48,7 +48,11 @@ NAMELESS = (CLOCK_DOUBT, UNATTRIBUTED)
 
 
 def device_delays(
-    kernels: Kernels, submission: submissions.Submissions, delay: I64, early: Bools, slack_ns: int
+    kernels: Kernels,
+    submission: launches_and_waits.Submissions,
+    delay: I64,
+    early: Bools,
+    slack_ns: int,
 ) -> I8:
     """Return the cause of each activity's delay, ``NONE`` without one.
 
@@ -63,7 +67,10 @@ def device_delays(
 
 
 def wait_delays(
-    kernels: Kernels, waits: submissions.Waits, submission: submissions.Submissions, late: I64
+    kernels: Kernels,
+    waits: launches_and_waits.Waits,
+    submission: launches_and_waits.Submissions,
+    late: I64,
 ) -> I8:
     """Return the cause of each wait's delay ``late``, ``NONE`` without one.
 
@@ -81,7 +88,7 @@ def wait_delays(
     return np.where(late > 0, cause, NONE).astype(np.int8)
 
 
-def _copies_itself(kernels: Kernels, waits: submissions.Waits) -> Bools:
+def _copies_itself(kernels: Kernels, waits: launches_and_waits.Waits) -> Bools:
     """Return by wait whether an activity that it launched runs during more than half of it."""
     rows = np.flatnonzero(kernels.launch >= 0)
     own = np.full(int(kernels.launch.max(initial=NONE)) + 2, NONE)
@@ -93,7 +100,7 @@ def _copies_itself(kernels: Kernels, waits: submissions.Waits) -> Bools:
     return runs
 
 
-def launched_before(kernels: Kernels, submission: submissions.Submissions) -> Bools:
+def launched_before(kernels: Kernels, submission: launches_and_waits.Submissions) -> Bools:
     """Return the activities that the program launched before the recording.
 
     They have no recorded launch, and precede the first activity of their stream that has one.

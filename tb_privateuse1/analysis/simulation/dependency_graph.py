@@ -15,21 +15,21 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation import (
     delays,
-    points,
+    host_points,
+    launches_and_waits,
     recorded_waits,
-    submissions,
     tensor_edges,
     usual_latencies,
 )
-from tb_privateuse1.analysis.simulation.points import Points
+from tb_privateuse1.analysis.simulation.host_points import Points
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights, settled
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
-from tb_privateuse1.analysis.threads.results import awaited_begins, usual_lags
+from tb_privateuse1.analysis.threads.main_thread_hand_offs import find_turns
+from tb_privateuse1.analysis.threads.result_waits import awaited_begins, usual_lags
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.analysis.threads.turns import find_turns
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
@@ -61,7 +61,7 @@ class Graph(Struct, frozen=True):
     """Nodes are the points, then the activities by row; a node's time is its start."""
 
     points: Points
-    waits: submissions.Waits
+    waits: launches_and_waits.Waits
     wait_end: I64
     """By row of ``waits``, the point at which it returns."""
     edges: Edges
@@ -123,9 +123,9 @@ class _Nodes(Struct, frozen=True):
 def build_graph(trace: Trace) -> Graph:
     """Return the graph of a trace; without operators or activities it has no nodes."""
     kernels = trace.kernels
-    calls = bottleneck.find_waits(trace)
-    submission = submissions.find_submissions(trace, calls)
-    waits = submissions.find_waits(trace, submission, calls)
+    calls = device_bound.find_waits(trace)
+    submission = launches_and_waits.find_submissions(trace, calls)
+    waits = launches_and_waits.find_waits(trace, submission, calls)
     streams = _Streams(*usual_latencies.stream_gaps(kernels, submission))
     host = _host(trace, submission, waits, streams)
     n = len(host.points)
@@ -143,7 +143,7 @@ def build_graph(trace: Trace) -> Graph:
     alone[nodes.edges.target[nodes.edge_gap > NEVER]] = False
     at = np.where(fixed | alone, nodes.time, NEVER)
     chain = usual_latencies.chain_of(streams.before) + int(host.points.thread.max(initial=0)) + 1
-    step_of = points.activity_steps(trace)
+    step_of = host_points.activity_steps(trace)
     return Graph(
         points=host.points,
         waits=waits,
@@ -172,8 +172,8 @@ def build_graph(trace: Trace) -> Graph:
 
 def _host(
     trace: Trace,
-    submission: submissions.Submissions,
-    waits: submissions.Waits,
+    submission: launches_and_waits.Submissions,
+    waits: launches_and_waits.Waits,
     streams: _Streams,
 ) -> _Host:
     """Return the points of all threads, and their edges."""
@@ -182,27 +182,27 @@ def _host(
     latency, typical = usual_latencies.launch_latencies(
         trace, submission, known, streams.before[known]
     )
-    found = points.Collected()
-    hands = found.add(submission.thread[known], submission.at_ns[known], points.HANDS)
-    found.add(waits.thread, waits.start_ns, points.LEAVES)
+    found = host_points.Collected()
+    hands = found.add(submission.thread[known], submission.at_ns[known], host_points.HANDS)
+    found.add(waits.thread, waits.start_ns, host_points.LEAVES)
     own, back = usual_latencies.return_latencies(kernels, waits)
     # On a coarse clock a wait can end as it begins: behind the launches of that instant.
     instant = waits.start_ns == waits.end_ns
     ends = found.add(
-        waits.thread, waits.end_ns, np.where(instant, points.LEAVES, points.RETURNS), own
+        waits.thread, waits.end_ns, np.where(instant, host_points.LEAVES, host_points.RETURNS), own
     )
-    leaves, begins, dones, returns = points.add_turns(found, turns)
+    leaves, begins, dones, returns = host_points.add_turns(found, turns)
     # A worker that waits for another worker does not wait for this thread.
     elsewhere = awaited_begins(roles.results, turns.worker, turns.begin_ns)
     to_worker = np.where(elsewhere, NEVER, turns.begin_ns - turns.leave_ns)
-    finished, awaited = points.add_results(found, roles.results)
-    handed, taken, lag = points.add_tasks(found, trace)
-    first, end_step, last = points.add_steps(found, trace, roles)
+    finished, awaited = host_points.add_results(found, roles.results)
+    handed, taken, lag = host_points.add_tasks(found, trace)
+    first, end_step, last = host_points.add_steps(found, trace, roles)
     unknown = submission.thread < 0
     unknown &= ~delays.launched_before(kernels, submission) & (roles.main != NONE)
     guessed = np.flatnonzero(unknown)
     since = np.maximum(kernels.start_ns[guessed] - typical, 0)
-    guesses = found.add(np.full(len(guessed), roles.main), since, points.HANDS)
+    guesses = found.add(np.full(len(guessed), roles.main), since, host_points.HANDS)
     chain, place = found.sorted()
     n = len(chain)
     return _Host(
@@ -225,7 +225,7 @@ def _host(
 
 
 def _with_streams(
-    trace: Trace, submission: submissions.Submissions, host: _Host, streams: _Streams
+    trace: Trace, submission: launches_and_waits.Submissions, host: _Host, streams: _Streams
 ) -> _Nodes:
     """Return the nodes with the edges between streams.
 
@@ -247,7 +247,7 @@ def _with_streams(
 
 def _early(
     trace: Trace,
-    submission: submissions.Submissions,
+    submission: launches_and_waits.Submissions,
     streams: _Streams,
     delay: I64,
     typical_ns: int,

@@ -12,7 +12,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.references import take_rows
+from tb_privateuse1.trace.row_selection import take_rows
 from tb_privateuse1.trace.table import I64
 
 

@@ -1,4 +1,4 @@
-"""Give the pieces of the critical path their classes of time, by the attribution of the account.
+"""Give each interval of the critical path its class of time, as the account of time has it.
 
 The host's own time is divided by what its thread does (``account.host_chain``). While activities of
 the path wait and nothing runs on the device, the account's class of that instant counts.
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.account import host_chain, stretches
+from tb_privateuse1.analysis.account import classification, host_chain
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, EventRow64
 from tb_privateuse1.trace import groupby, intervals
@@ -103,7 +103,7 @@ def _of_waits(trace: Trace, path: Path) -> Path:
     """
     if not len(path):
         return path
-    every = stretches.time_stretches(trace)
+    every = classification.classify_time(trace)
     path = _cut(path, np.append(every.start_ns, every.end_ns[-1:]))
     at = latest_not_after(every.start_ns, path.start_ns)
     time_class = every.time_class[at]
@@ -122,7 +122,7 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     """Return a thread's own time, divided by what the host did."""
     whole = intervals.union(path.start_ns, path.end_ns)
     threads = np.full(len(whole[0]), thread, np.int32)
-    did = host_chain.host_stretches(trace, threads, *whole)
+    did = host_chain.host_intervals(trace, threads, *whole)
     at_ns, owner = _owners(trace, thread)
     path = _cut(path, np.sort(np.concatenate((did.start_ns, did.end_ns, at_ns))))
     at = latest_not_after(did.start_ns, path.start_ns)

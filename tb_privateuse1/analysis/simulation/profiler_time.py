@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.simulation.points import Points
-from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.analysis.simulation.host_points import Points
+from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup

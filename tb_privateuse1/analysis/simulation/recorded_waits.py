@@ -1,4 +1,4 @@
-"""Find what recorded waits wait for: a stream for another one, or the host for a stream."""
+"""Find what each recorded wait waits for: a stream for a stream, or the host for a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay a graph: each node happens as soon as its dependencies allow (max-plus algebra).
+"""Replay a dependency graph with changed durations: each node once its dependencies allow.
 
 Nodes stand in chains (the events of a thread or a stream, in order). A node starts after its
 predecessor's own time and a gap, and then after its own delay. An edge adds a node of another chain

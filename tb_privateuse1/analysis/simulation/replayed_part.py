@@ -1,4 +1,4 @@
-"""Replay the judged steps: all of them, or some from the middle of a long recording.
+"""Replay the steady steps: all of them, or some from the middle of a long recording.
 
 The what-if, its ranking and the savings of the advice replay the same steps, so that the gain of a
 change is one number.

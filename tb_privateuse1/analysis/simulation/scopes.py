@@ -1,4 +1,4 @@
-"""Find what a change affects, and scale the weights of a replay by it.
+"""Find which ranges, kernels and waits a what-if change affects, and scale their time.
 
 A scope has ranges of host threads, shares of activities, waits, and times between activities. The
 scope of a class of time is where the account would have the class, whether the device is idle
@@ -15,14 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import host_chain
+from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, join
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER, ClassName
-from tb_privateuse1.analysis.account.pieces import Stretches, join
-from tb_privateuse1.analysis.account.stretches import KINDS as DEVICE_CLASSES
+from tb_privateuse1.analysis.account.classification import KINDS as DEVICE_CLASSES
 from tb_privateuse1.analysis.simulation import delays
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, WAIT, Graph
+from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
-from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
@@ -136,16 +136,16 @@ def has_time(trace: Trace) -> tuple[ClassName, ...]:
 
 
 @memoize
-def host_times(trace: Trace) -> Stretches:
+def host_times(trace: Trace) -> ClassIntervals:
     """Return what each driving thread does, by the classes of the account.
 
-    A thread that waits for another one's work has that work's classes, so stretches may be double.
+    A thread that waits for another one's work has that work's classes, so intervals may be double.
     """
     first, last = np.array([0]), np.array([trace.end_ns])
     threads = np.flatnonzero(thread_roles(trace).driving).astype(np.int32)
     return join([
-        Stretches.empty(),
-        *(host_chain.host_stretches(trace, threads[i : i + 1], first, last)
+        ClassIntervals.empty(),
+        *(host_chain.host_intervals(trace, threads[i : i + 1], first, last)
           for i in range(len(threads))),
     ])  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Hold the time of steps that is not judged: start-up, a drain, the profiler's end.
+"""Keep start-up, drain and the profiler's end constant in a replay: no gain counts there.
 
 A gain is one of the judged time. So no change and no assumption reaches what is apart from it.
 """

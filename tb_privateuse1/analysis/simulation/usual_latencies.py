@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.analysis.idle.launch_times import typical_and_most
-from tb_privateuse1.analysis.simulation import submissions
+from tb_privateuse1.analysis.simulation import launches_and_waits
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.groupby import maxima
@@ -28,7 +28,7 @@ _FREE_NS = 20_000
 
 
 def launch_latencies(
-    trace: Trace, submission: submissions.Submissions, known: I64, before: I64
+    trace: Trace, submission: launches_and_waits.Submissions, known: I64, before: I64
 ) -> tuple[I64, int]:
     """Return the usual part of each launch latency, and the median.
 
@@ -58,7 +58,9 @@ def launch_latencies(
     return np.minimum(gap, usual), middle
 
 
-def stream_gaps(kernels: Kernels, submission: submissions.Submissions) -> tuple[I64, I64, int]:
+def stream_gaps(
+    kernels: Kernels, submission: launches_and_waits.Submissions
+) -> tuple[I64, I64, int]:
     """Return each activity's predecessor on its stream, the pause, and the usual maximum.
 
     Overlapping activities of a stream are split into several chains. Between activities of one
@@ -116,7 +118,7 @@ def chain_of(before: I64) -> I64:
     return up
 
 
-def return_latencies(kernels: Kernels, waits: submissions.Waits) -> tuple[I64, I64]:
+def return_latencies(kernels: Kernels, waits: launches_and_waits.Waits) -> tuple[I64, I64]:
     """Return each wait's own time, and the time from an activity's end to the wait's return.
 
     The own time is the usual duration of waits without anything to wait for. What a longer one

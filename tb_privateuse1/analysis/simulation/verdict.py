@@ -15,9 +15,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account import classification
+from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, within
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
-from tb_privateuse1.analysis.account.pieces import Stretches, within
 from tb_privateuse1.analysis.account.table import (
     Account,
     Cause,
@@ -97,7 +97,7 @@ class Verdict(Struct, frozen=True):
     where: ProgramFunction | None
     """The user's function in which most of that time passed; null without Python stacks."""
     longest_start_ns: int
-    """The longest stretch of the class."""
+    """The longest interval of the class."""
     longest_ns: int
 
     source = renamed("source", "where")
@@ -129,7 +129,7 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
         gains, failure = _replayed(trace, part, account)
     if gains is not None:
         kind, leading = _gaining(account, gains)
-    own = within(time_stretches.time_stretches(trace), part.window)
+    own = within(classification.classify_time(trace), part.window)
     own = own.take(np.flatnonzero(own.time_class == NUMBER[leading.name]))
     leading = with_details(trace, leading, own, account.window_ns)
     cause = Cause("", "", None) if lack else _cause(trace, own, leading)
@@ -262,7 +262,7 @@ def _leading(trace: Trace, account: Account) -> tuple[VerdictKind, ClassTime]:
     return _DEVICE_KINDS.get(leading.name, leading.group), leading
 
 
-def _cause(trace: Trace, own: Stretches, leading: ClassTime) -> Cause:
+def _cause(trace: Trace, own: ClassIntervals, leading: ClassTime) -> Cause:
     """Return the name with the most time of a class, the operator around it and the function."""
     cause = leading.parts[0].name if leading.parts else ""
     if leading.group not in ("blocked", "host"):

@@ -57,7 +57,7 @@ def sentence(
         return _undecided(account, window, idle, lack)
     if lack:
         return say(
-            "{kind}: {label} at least {share} of the judged {window}. The device is idle for at "
+            "{kind}: {label} at least {share} of the analyzed {window}. The device is idle for at "
             "most {idle}: {lack}.",
             kind=_HEADS[kind],
             label=leading.label,
@@ -67,7 +67,7 @@ def sentence(
             lack=lack,
         )
     head = say(
-        "{kind}: {label} {share} of the judged {window}",
+        "{kind}: {label} {share} of the analyzed {window}",
         kind=_HEADS[kind],
         label=leading.label,
         share=write_share(leading.share),
@@ -121,8 +121,8 @@ def gain_words(
     if kind == "balanced":
         most = max(gains.most(group) for group in gains.groups) / gains.step_ns
         yield say(
-            "Nothing limits alone: without any group of classes the judged time is at most {most} "
-            "shorter.",
+            "Nothing limits alone: without any group of classes the analyzed time is at most "
+            "{most} shorter.",
             most=write_share(most),
         )
         return
@@ -130,15 +130,17 @@ def gain_words(
     share = write_share(gain / gains.step_ns)
     if leading.group == "device" and gains.device_most_ns > gain + LITTLE * gains.step_ns:
         words = say(
-            "Without “{label}” the judged time is {share} to {most} shorter: the host may wait for "
-            "the device in what is not recorded",
+            "Without “{label}” the analyzed time is {share} to {most} shorter: the host may wait "
+            "for the device in what is not recorded",
             label=leading.label,
             share=share,
             most=write_share(gains.device_most_ns / gains.step_ns),
         )
     else:
         words = say(
-            "Without “{label}” the judged time is {share} shorter", label=leading.label, share=share
+            "Without “{label}” the analyzed time is {share} shorter",
+            label=leading.label,
+            share=share,
         )
     if gains.steps < judged_steps:
         few, steps = gains.steps, plural(judged_steps, "step")
@@ -152,7 +154,7 @@ def gain_words(
 def _undecided(account: Account, window: str, idle: float, lack: str) -> str:
     if lack:
         return say(
-            "The device is busy for at least {busy} of the judged {window}, and idle for at most "
+            "The device is busy for at least {busy} of the analyzed {window}, and idle for at most "
             "{idle}: {lack}.",
             busy=write_share(1 - idle),
             idle=write_share(idle),
@@ -161,14 +163,14 @@ def _undecided(account: Account, window: str, idle: float, lack: str) -> str:
         )
     if account.idle_bound_ns is None:
         return say(
-            "The device is idle for {share} of the judged {window}, by estimates without bounds.",
+            "The device is idle for {share} of the analyzed {window}, by estimates without bounds.",
             share=write_share(idle),
             window=window,
         )
     low, high = _idle_limits(account, idle, account.idle_bound_ns)
     return say(
-        "The device is idle for {share} of the judged {window}, by bounds {low} to {high}: they do "
-        "not tell whether it is the device that limits.",
+        "The device is idle for {share} of the analyzed {window}, by bounds {low} to {high}: they "
+        "do not tell whether it is the device that limits.",
         share=write_share(idle),
         window=window,
         low=low,

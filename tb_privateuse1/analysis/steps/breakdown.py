@@ -1,4 +1,4 @@
-"""Break down each step's time: every instant belongs to exactly one part.
+"""Break down each step into kernels, communication, copies, host and idle time, without overlap.
 
 Views and rules share it; docs/reference/definitions.md defines each part.
 """

@@ -1,4 +1,4 @@
-"""Find the time window that figures are about: when the judged steps ran."""
+"""Find the time window of the steady steps, which figures are about."""
 
 from __future__ import annotations
 

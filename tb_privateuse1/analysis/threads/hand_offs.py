@@ -1,4 +1,4 @@
-"""Find the hand-offs of a pair of threads: one works only while the other one is away.
+"""Find hand-offs between two threads: one works only while the other one waits.
 
 Threads that work independently overlap. If two never do although chance would make them, one waits
 while the other works.

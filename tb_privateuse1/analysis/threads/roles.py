@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.threads.hand_offs import (
     turns_between,
     usual_turns,
 )
-from tb_privateuse1.analysis.threads.results import Results, find_results
+from tb_privateuse1.analysis.threads.result_waits import Results, find_results
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.blocking_names import blocks, polls, sleeps
 from tb_privateuse1.trace.columns import lookup, mask_of

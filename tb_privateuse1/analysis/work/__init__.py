@@ -1,8 +1,8 @@
 """Work of operators and device activities: operations and bytes, from the recorded inputs.
 
 ``registry`` has a model per operator, in the families of ``models``. ``operator_work`` applies it
-to a trace, ``kernel_work`` shares it among activities, ``coverage`` names what has no model,
-and ``batches`` recognizes samples and tokens.
+to a trace, ``kernel_work`` shares it among activities, and ``batches`` recognizes samples and
+tokens.
 """
 
 __all__ = [
@@ -11,12 +11,11 @@ __all__ = [
     "call_work",
     "calls",
     "collectives",
-    "coverage",
     "kernel_work",
     "list_types",
     "models",
     "operator_work",
     "registry",
-    "relations",
+    "related_calls",
     "replays",
 ]

@@ -1,4 +1,4 @@
-"""Work of one call, and helpers that most models share."""
+"""The work of one call (FLOPs and bytes), and functions that most work models share."""
 
 from __future__ import annotations
 

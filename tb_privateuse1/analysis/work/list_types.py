@@ -1,4 +1,4 @@
-"""Find the types of tensors in lists, which torch does not record, from their shapes.
+"""Infer the data types of tensor lists (foreach operators), which torch does not record.
 
 A list has one type: that of every tensor with one of its shapes elsewhere in the recording. If the
 other tensors of these shapes have several types, or there is none, the type stays unknown.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tb_privateuse1.analysis.work import list_types, registry, relations
+from tb_privateuse1.analysis.work import list_types, registry, related_calls
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.call_work import Related, Work
 from tb_privateuse1.analysis.work.calls import read_call
@@ -53,9 +53,9 @@ def operator_work(trace: Trace) -> OperatorWork:
     rows = _modeled_rows(trace)
     works: list[Work] = []
     _compute(trace, rows, found, works)
-    for models, related_rows in relations.RELATIONS:
+    for models, related_rows in related_calls.RELATIONS:
         lacking = rows[
-            _lacking(found, works)[rows] & relations.named(trace, models)[ops.name[rows]]
+            _lacking(found, works)[rows] & related_calls.named(trace, models)[ops.name[rows]]
         ]
         if len(lacking):
             related = related_rows(trace, lacking)

@@ -1,4 +1,4 @@
-"""The registry of models: an operator's name, and the work of one call.
+"""The registry of work models: the function that counts FLOPs and bytes, by operator name.
 
 A model of the full name (``_C::rms_norm``) comes before one of the reduced name. Namespaces of
 devices (``npu::``) keep the arguments of torch's operator; each model checks the shapes that it

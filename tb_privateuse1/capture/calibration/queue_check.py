@@ -1,4 +1,4 @@
-"""Decide whether operators return before their work is done: whether there is a queue.
+"""Decide whether the device runs asynchronously: whether operators return before it is done.
 
 A backend with a queue launches large work as fast as small work. Without one, an operator's call
 lasts as long as its work at every size, so that it grows as the work does. A busy host delays both,

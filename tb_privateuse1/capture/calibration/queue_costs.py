@@ -1,4 +1,4 @@
-"""Measure what marks and the gaps between kernels cost a device that is behind the host.
+"""Measure what event records and gaps between kernels cost on a busy device.
 
 Behind a long piece of work, ranges without work take the device its marks only, and short operators
 take it their kernels, gaps and marks. A kernel alone on the idle device takes no gap. So the

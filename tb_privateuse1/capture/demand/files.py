@@ -1,4 +1,4 @@
-"""Read requests for a recording, and write what a job says about itself.
+"""Read requests for a recording, and write a running job's status.
 
 A job and those who ask it for a recording share files in a hidden directory of the logdir:
 ``docs/reference/on-demand-files.md`` describes them. A request is written by others, so each field

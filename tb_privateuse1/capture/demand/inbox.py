@@ -1,4 +1,4 @@
-"""The request that a job is to serve next."""
+"""Hold the recording request that a running job is to serve next."""
 
 from __future__ import annotations
 

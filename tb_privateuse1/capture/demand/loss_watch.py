@@ -1,4 +1,4 @@
-"""See that a loss is no longer finite, without waiting for the device where that is possible."""
+"""Detect a loss that is no longer finite, without waiting for the device where possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keep the last few short recordings of a job, for the case that something happens."""
+"""Keep the last few short recordings of a job, to save them when something happens."""
 
 from __future__ import annotations
 

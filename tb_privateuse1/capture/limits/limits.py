@@ -1,4 +1,4 @@
-"""Limits of a window: how many operators, bytes and seconds it may take until it is written.
+"""Limits of a recording window: the most operators, bytes and seconds before it is written.
 
 A recording grows in the memory of the process until it is written, and takes several times as much
 of it then. Torch tells how far it is only afterwards. So the operators are read from the counter

@@ -13,6 +13,7 @@ import time
 from concurrent.futures import Future
 from typing import Any, BinaryIO, cast
 
+from tb_privateuse1.discovery.compressed_files import ReadStream
 from tb_privateuse1.discovery.remote.errors import remote_error
 from tb_privateuse1.discovery.remote.filesystem import Server, server_of
 from tb_privateuse1.discovery.remote.listing import status
@@ -34,7 +35,7 @@ def open_url(url: str, size: int | None = None) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(_Ranges(server, url, size), _LEAST))
 
 
-class _Ranges(io.RawIOBase):
+class _Ranges(ReadStream):
     def __init__(self, server: Server, url: str, size: int) -> None:
         self._server = server
         self._url = url
@@ -45,12 +46,6 @@ class _Ranges(io.RawIOBase):
         self._block = b""
         self._length = _LEAST
         self._ahead: tuple[int, Future[bytes]] | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
 
     def tell(self) -> int:
         return self._position

@@ -40,19 +40,21 @@ from tb_privateuse1.inference.device_timeline import (
     event_pipeline,
     host_tensors,
     kernel_sum_queue,
-    known_launches,
     launching_operators,
+    recorded_launches,
     step_markers,
     stream_joins,
     streams,
     unknown_work,
 )
-from tb_privateuse1.inference.device_timeline.known_launches import KnownLaunches as KnownLaunches
-from tb_privateuse1.inference.device_timeline.known_launches import (
-    known_launches as known_launches_of,
-)
 from tb_privateuse1.inference.device_timeline.other_recordings import Others as Others
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
+from tb_privateuse1.inference.device_timeline.recorded_launches import (
+    KnownLaunches as KnownLaunches,
+)
+from tb_privateuse1.inference.device_timeline.recorded_launches import (
+    known_launches as known_launches_of,
+)
 from tb_privateuse1.inference.device_timeline.step_markers import (
     markers_on_clock as markers_on_clock,
 )
@@ -163,10 +165,10 @@ def _stream_inputs(
             ops = streams.select_operators(ops, stream.row)
         events = event_pairs.pair_events(ops)
         launching = launching_operators.launching_segments(events, may)
-        known = known_launches.launch_positions(host.launches, stream, is_alone, events, ops)
+        known = recorded_launches.launch_positions(host.launches, stream, is_alone, events, ops)
         if known is not None:
             launching = known.launching
-            may = known_launches.operators_with_launches(known, events, ops)
+            may = recorded_launches.operators_with_launches(known, events, ops)
         launch_free = event_pairs.launch_free_segments(events, launching)
         c = calibration.calibrate(ops, sidecar, resolution_ns, events, launch_free)
         markers = step_markers.markers_of_stream(host.markers, stream, alone=is_alone)

@@ -8,12 +8,9 @@ time tell more of a hidden kernel than the whole recording (docs/internals/infer
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_privateuse1.trace.statistics import medians
-from tb_privateuse1.trace.table import I64, Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _BLOCK = 7
 """The number of consecutive visible kernels whose median is the slowness at their time."""
@@ -31,7 +28,7 @@ _SIGMAS = 3
 """The standard deviations by which keys that neighbors predict better outnumber the others."""
 
 
-def relative_slowness(key: I64, length_ns: I64, seen: Bools, at_ns: I64) -> Floats | None:
+def relative_slowness(key: I64, length_ns: I64, seen: Bools, at_ns: I64) -> F64 | None:
     """Return how many times as long as usual each kernel takes; None if the speed is steady.
 
     All arrays have a row per kernel: ``key`` groups the same work, ``at_ns`` is the kernel's time,
@@ -63,17 +60,17 @@ def relative_slowness(key: I64, length_ns: I64, seen: Bools, at_ns: I64) -> Floa
     return np.interp(at_ns, middle, slowness)
 
 
-def _gain(ratio: Floats, block: I64, slowness: Floats, error: Floats) -> Floats:
+def _gain(ratio: F64, block: I64, slowness: F64, error: F64) -> F64:
     """Return by how much less than ``error`` is that of the blocks before and after each kernel's.
 
     They must predict kernels that they do not contain. ``ratio``: each length by its key's median.
     """
     around = (np.append(slowness[1], slowness[:-1]) + np.append(slowness[1:], slowness[-2])) / 2
-    gain: Floats = error - np.abs(np.log(ratio / around[block]))
+    gain: F64 = error - np.abs(np.log(ratio / around[block]))
     return gain
 
 
-def _mostly_positive(gain: Floats) -> bool:
+def _mostly_positive(gain: F64) -> bool:
     """Return whether more gains are positive than by chance (sign test).
 
     Kernels of one key depend on each other, so there is one gain per key.

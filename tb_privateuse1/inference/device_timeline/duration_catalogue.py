@@ -1,4 +1,4 @@
-"""Estimate durations of hidden kernels from visible instances of the same operator.
+"""Estimate durations of hidden kernels from visible kernels of the same operator.
 
 If the device was behind, the time between an operator's events is the duration of its work. Hidden
 instances of the same operator, shapes and dtypes are taken to last as long; failing that, those of
@@ -15,7 +15,6 @@ from typing import Self
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline.device_speed import relative_slowness
 from tb_privateuse1.inference.device_timeline.timeline_inputs import TypicalDurations
@@ -23,7 +22,7 @@ from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.groupby import maxima, minima
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.statistics import sort_groups
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _SPREAD, _SPREAD_NS = 0.5, 2_000
 """Instances with an interquartile range above this share of their median are not used, unless it is
@@ -128,7 +127,7 @@ def typical_durations(instances: Instances) -> TypicalDurations:
     return TypicalDurations(typical, bottom[key], top[key])
 
 
-def _slowness(instances: Instances) -> NDArray[np.float64] | None:
+def _slowness(instances: Instances) -> F64 | None:
     """Return how many times as long as usual each instance takes; None if the speed is steady.
 
     Other recordings tell nothing of the speed here: theirs counts as the usual one.

@@ -21,9 +21,9 @@ from tb_privateuse1.inference.device_timeline import (
     elapsed_kind,
     event_cost,
     kernel_placement,
-    known_launches,
     launching_operators,
     other_recordings,
+    recorded_launches,
     rounding_errors,
     solver,
     stream_solution,
@@ -80,7 +80,7 @@ def solve_prior(stream: StreamInput) -> Prior:
     The names allow too much rather than too little, so that the bounds hold but are wide. Evidence
     needs them: only where the device is surely behind is the time between events device time.
     """
-    launching = known_launches.launching_segments(stream.known, stream.events, stream.may)
+    launching = recorded_launches.launching_segments(stream.known, stream.events, stream.may)
     nobody = np.zeros(len(stream.ops), np.bool_)
     solved = stream_solution.solve_stream(stream, launching, nobody, stream.c)
     solution, events = solved.solution, solved.events
@@ -97,7 +97,7 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     """
     ops, strings, c = stream.ops, stream.strings, stream.c
     may, blocking = _correct_prior(stream, prior)
-    launching = known_launches.launching_segments(stream.known, stream.events, may)
+    launching = recorded_launches.launching_segments(stream.known, stream.events, may)
     solved = stream_solution.solve_stream(
         stream, launching, blocking, c, dropped=prior.solution.dropped
     )
@@ -106,7 +106,7 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     segments = launching_operators.own_segments(events, may)
     if stream.known is not None:
         copies = launching_operators.copy_operators(ops, strings)
-        use, sites = known_launches.launch_sites(stream.known, segments, copies)
+        use, sites = recorded_launches.launch_sites(stream.known, segments, copies)
         return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate)
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
     foreign = launching_operators.custom_operators(ops, strings)

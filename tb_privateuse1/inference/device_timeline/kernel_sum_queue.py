@@ -1,4 +1,4 @@
-"""Place kernels by a queue if elapsed times are sums of kernel durations.
+"""Place kernels one behind the other, where elapsed times are sums of kernel durations.
 
 Such a backend adds up the durations of the kernels it launched, so that only the starts are
 inferred: when the launch has reached the device and the kernel before is done. No Python loop.

@@ -1,4 +1,4 @@
-"""Estimate the events' device times by a path through their elapsed times, inside the bounds.
+"""Estimate event times between their bounds: follow elapsed times from points tied to the host.
 
 The middle of two bounds is no path: neighbors would keep another distance than their elapsed time
 says. A path starts where the device is tied to the host, and follows the likely time of each
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline import constraints
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Tree
@@ -22,9 +21,7 @@ from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
 from tb_privateuse1.inference.device_timeline.timeline_inputs import NEVER, Calibration, EventPairs
 from tb_privateuse1.trace.columns import sums_before
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I64, Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _NOTHING = 1e12
 """The variance in ns² of a span without a known time."""
@@ -103,9 +100,9 @@ def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I
     """
     segments, known = len(marks), elapsed_ns != MISSING
     value = np.where(known, float(c.cut_ns) + elapsed_ns, 0.0)
-    mean: Floats = np.concatenate((np.where(marks, float(c.event_ns), 0.0), value, [0.0]))
+    mean: F64 = np.concatenate((np.where(marks, float(c.event_ns), 0.0), value, [0.0]))
     rounding = float(c.resolution_ns) ** 2 / 12
-    variance: Floats = np.concatenate(
+    variance: F64 = np.concatenate(
         (np.where(marks, _EVENT_NS**2, _NOTHING), np.where(known, rounding, _NOTHING), [0.0])
     )
     leaf, own = tree.leaves + segments, tree.leaf_end
@@ -125,7 +122,7 @@ def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I
     return result
 
 
-def _combine(mean: Floats, variance: Floats, row: I64, other: Floats, spread: Floats) -> None:
+def _combine(mean: F64, variance: F64, row: I64, other: F64, spread: F64) -> None:
     """Combine some rows with a second estimate of each, by their variances; in place."""
     weight = variance[row] / (variance[row] + spread)
     mean[row] += weight * (other - mean[row])

@@ -1,4 +1,4 @@
-"""The states that the phases of the event pipeline hand to each other."""
+"""Types that the phases of the event pipeline hand to each other."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from msgspec import Struct
 from tb_privateuse1.inference.device_timeline import event_pairs, launching_operators
 from tb_privateuse1.inference.device_timeline.constraints import Tree
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites, Placed
-from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.launching_operators import Segments
 from tb_privateuse1.inference.device_timeline.other_recordings import Others
+from tb_privateuse1.inference.device_timeline.recorded_launches import Positions
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (

@@ -1,4 +1,4 @@
-"""Estimate the error of likely event times from independent rounding errors.
+"""Estimate how far the rounding of elapsed times moves inferred event times.
 
 Certain bounds on a chain add the worst error of each span. Independent rounding errors of k spans
 only add up to about the root of k. So each span gets the variance of a uniform distribution
@@ -17,7 +17,6 @@ from typing import Self
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline import constraints
 from tb_privateuse1.inference.device_timeline.constraints import Spans, Tree, TreeLevel
@@ -25,9 +24,7 @@ from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.timeline_inputs import Bounds, Calibration
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I64, Bools
-
-Floats = NDArray[np.float64]
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _UNIT_NS = 10
 """The unit of variances is the square of this, so that sums of millions stay exact integers."""
@@ -146,7 +143,7 @@ def _steps(tree: Tree, spans: Spans, mean: I64, cost: I64, common: I64) -> list[
     ]
 
 
-def _shares(steps: list[_Steps], before: _State, after: _State) -> Floats:
+def _shares(steps: list[_Steps], before: _State, after: _State) -> F64:
     """Return how far each event follows the path from a later event: 0 not at all, 1 alone.
 
     By the variances of both paths; but between the two events of a node that holds no start of
@@ -173,7 +170,7 @@ def _shares(steps: list[_Steps], before: _State, after: _State) -> Floats:
 
 
 def _combine(
-    nearest: _State, before: _State, after: _State, own: I64, share: Floats
+    nearest: _State, before: _State, after: _State, own: I64, share: F64
 ) -> tuple[I64, I64]:
     """Return times and errors by the paths from both sides, where these begin at two events.
 

@@ -1,4 +1,4 @@
-"""Pin a stream to the clock at the ends of steps, where the capture recorded when it got there.
+"""Read the device's time at the end of each step, where the capture recorded a marker.
 
 The capture records an event on each stream when a step ends, and reads afterwards how long before
 an event on the idle device each was executed (docs/guide/capture.md, Step markers). So the device

@@ -1,4 +1,4 @@
-"""Solve a stream's events without the claims that contradict others.
+"""Bound the times of a stream's events, without the constraints that contradict others.
 
 A claim says that nothing was launched in a segment, or that a call waited. A wrong one ties events
 to the host that ran late, so that their earliest time is after their latest one. All events between

@@ -1,4 +1,4 @@
-"""Find device work that no known operator launched, by the marks that had to wait for it.
+"""Find device work that no known operator launched, by the events that had to wait for it.
 
 While an event waits, the device works, also for what no operator launched: a replayed graph, a
 library beside torch, another thread, communication on the same stream. Between two neighboring

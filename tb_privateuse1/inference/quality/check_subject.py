@@ -1,4 +1,4 @@
-"""Types that the checks share, and the examples and units of their findings."""
+"""Types that the data quality checks share: subject, examples and units of findings."""
 
 from __future__ import annotations
 

@@ -51,8 +51,9 @@ def _joined(trace: Trace) -> Iterator[Finding]:
             processes=join_list(found[:_MOST_PROCESSES]),
         )
     hint = say(
-        "Whose activities are on a stream is not known, so nothing is judged. Open the recordings "
-        'apart, or join them with the rank in each "pid", as "[rank 0] 1234": they open as ranks.'
+        "Whose activities are on a stream is not known, so nothing is analyzed. Open the "
+        'recordings apart, or join them with the rank in each "pid", as "[rank 0] 1234": they '
+        "open as ranks."
     )
     yield Finding("joined_recordings", message, hint, len(found), "warning", ALL)
 

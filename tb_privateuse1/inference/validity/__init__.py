@@ -1,4 +1,4 @@
-"""Validity: how far each record of the device holds.
+"""Check and repair records of the device: clocks, impossible times, missing activities.
 
 A record is whole, repaired, impossible or missing. ``zero_times`` leaves out ranges whose time was
 not written, ``far_times`` those of another day, ``impossible_steps`` steps around other steps.

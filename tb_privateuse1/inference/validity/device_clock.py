@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.host_events import Host
+from tb_privateuse1.inference.host_tables import Host
 from tb_privateuse1.inference.quality.check_subject import microseconds
 from tb_privateuse1.inference.stage_inputs import Activities
 from tb_privateuse1.trace.findings import Finding

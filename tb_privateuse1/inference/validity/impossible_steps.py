@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import shorten
-from tb_privateuse1.inference.host_events import NO_STEPS
+from tb_privateuse1.inference.host_tables import NO_STEPS
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.findings import LONGEST_INLINE, Finding

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import shorten
-from tb_privateuse1.inference.host_events import Host
+from tb_privateuse1.inference.host_tables import Host
 from tb_privateuse1.inference.quality.check_subject import microseconds, share
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.trace.columns import following

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tb_privateuse1.discovery.compressed_files import SUFFIX_PATTERN
 from tb_privateuse1.discovery.formats import Folder, Signs
-from tb_privateuse1.discovery.packed import SUFFIX_PATTERN
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.reader import Reader

@@ -1,4 +1,4 @@
-"""Read a whole database as raw columns, and single rows of it again."""
+"""Read a torch_npu database as raw columns, and single rows of it again."""
 
 from __future__ import annotations
 

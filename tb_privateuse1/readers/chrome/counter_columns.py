@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.readers.chrome.decoder import list_of_raw
 from tb_privateuse1.readers.chrome.growing_columns import Column
 from tb_privateuse1.readers.chrome.interning import Strings
-from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.chrome.json_values import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.repair import repair_text
 from tb_privateuse1.readers.raw import Counters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tb_privateuse1.readers.chrome.event_schema import FAST, LOOSE, Event
-from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.chrome.json_values import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 
 _MAX_MISSES = 3

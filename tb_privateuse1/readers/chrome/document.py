@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.chrome import metadata
+from tb_privateuse1.readers.chrome import json_values
 from tb_privateuse1.readers.chrome.buffer import Buffer
 from tb_privateuse1.readers.chrome.event_lines import has_events_per_line, lines_as_list
-from tb_privateuse1.readers.chrome.members import Members
 from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.top_level_keys import Members
 from tb_privateuse1.readers.chrome.windows import ReadPosition, Windows
 from tb_privateuse1.trace.errors import TraceError
 
@@ -99,11 +99,11 @@ class Document:
             return True
         if first != b"{":
             buffer.need(_MAX_METADATA)
-            raise metadata.no_trace(self._name, buffer.text[buffer.at :])
+            raise json_values.no_trace(self._name, buffer.text[buffer.at :])
         buffer.at += 1
         if not self._next_list(first=True):
             buffer.need(_MAX_METADATA)
-            raise metadata.no_trace(self._name, b"{" + buffer.text[buffer.at :])
+            raise json_values.no_trace(self._name, b"{" + buffer.text[buffer.at :])
         return False
 
     def _next_list(self, *, first: bool = False) -> bool:
@@ -123,7 +123,7 @@ class Document:
             return False
         start, stop = bracket
         self._tally.add("metadata_damaged")
-        self.keys |= metadata.salvage(buffer.text[buffer.at : buffer.at + start])
+        self.keys |= json_values.salvage(buffer.text[buffer.at : buffer.at + start])
         buffer.at += stop
         return True
 
@@ -142,4 +142,4 @@ class Document:
         """Salvage damaged keys behind the last list."""
         whole = rest.rstrip().endswith(b"}")
         self._tally.add("metadata_damaged" if whole else "truncated")
-        self.keys |= metadata.salvage(rest)
+        self.keys |= json_values.salvage(rest)

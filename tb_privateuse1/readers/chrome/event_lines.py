@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from tb_privateuse1.readers.chrome.buffer import Buffer
-from tb_privateuse1.readers.chrome.metadata import BROKEN, Keys, value_length
+from tb_privateuse1.readers.chrome.json_values import BROKEN, Keys, value_length
 
 FIRST_BYTES = 1 << 16
 """In so much of a file its first event ends."""

@@ -11,7 +11,7 @@ from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import Decoder
 from tb_privateuse1.readers.chrome.document import Document
-from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
+from tb_privateuse1.readers.chrome.json_values import BROKEN, no_event
 from tb_privateuse1.readers.chrome.part_columns import PartColumns
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.text_source import Text

@@ -9,9 +9,8 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 EXACT_US = 2.0**43
 """Below this a float64 in µs has a spacing under 1 ns. (Kineto's times are relative to a base of
@@ -60,7 +59,7 @@ def _digits(value: Decimal) -> int:
     return value.adjusted() if value.is_finite() else _MANY
 
 
-def nanoseconds(microseconds: NDArray[np.float64]) -> I64:
+def nanoseconds(microseconds: F64) -> I64:
     """Convert µs (below ``EXACT_US``, or whole) to ns, rounded half to even."""
     whole = np.floor(microseconds)
     # The fraction is exact in float64; the product of the whole number would not be.

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.file import has_own_file, open_file
 from tb_privateuse1.readers.chrome.file_reading import FileReading, read
 from tb_privateuse1.readers.chrome.part_columns import unpack
@@ -77,7 +77,7 @@ def _open(source: Source, least_bytes: int | None) -> Iterator[Text | None]:
         yield None
         return
     with file:
-        packing = packed.packing_of(file.read(packed.HEAD_BYTES))
+        packing = compressed_files.packing_of(file.read(compressed_files.HEAD_BYTES))
         size = file.seek(0, 2)
         is_plain = packing is None and has_own_file(source.path)
         least = (
@@ -85,7 +85,7 @@ def _open(source: Source, least_bytes: int | None) -> Iterator[Text | None]:
             if least_bytes is not None
             else (_LARGE_BYTES if packing is None else _LARGE_PACKED_BYTES)
         )
-        if size < least or (is_plain and size > packed.most_bytes(size)):
+        if size < least or (is_plain and size > compressed_files.most_bytes(size)):
             yield None
         else:
             yield PlainText(source, file.fileno()) if is_plain else StreamedText(source)

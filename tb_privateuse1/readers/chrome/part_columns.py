@@ -1,4 +1,4 @@
-"""A part of a file as columns, as one process hands it to another: raw arrays and a small header.
+"""Pass a file's part as columns from one process to another: raw arrays and a small header.
 
 The arrays lie in memory that both share, the header is MessagePack: texts, and where the arrays
 are. Numbers of texts, threads and events are the part's own; ``Builder.join`` makes them the

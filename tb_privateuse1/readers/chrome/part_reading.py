@@ -1,4 +1,4 @@
-"""Read some windows of a file: the worker's side of ``parallel_reading``."""
+"""Read some windows of a file in a worker process of ``parallel_reading``."""
 
 from __future__ import annotations
 

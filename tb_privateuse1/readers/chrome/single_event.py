@@ -16,11 +16,11 @@ from tb_privateuse1.readers.chrome.event_lines import (
     begins_with_event,
     lines_as_list,
 )
-from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.chrome.json_values import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.repair import repair_text
 from tb_privateuse1.readers.decompress import Source, first_bytes
-from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.errors import TraceError, no_event
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 
 
@@ -33,7 +33,7 @@ def read_event(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any
     file has no whole event of that number: then the checkpoints are of an earlier file.
     """
     if event < 0:
-        raise _no_event(path)
+        raise no_event(path)
     place, number = checkpoint_before(checkpoints, event)
     start = place.offset_bytes if place else 0
     tally = Tally()
@@ -46,7 +46,7 @@ def read_event(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any
         if event < number + len(events):
             return _decoded(bytes(list_of_raw(text)[event - number]), path)
         number += len(events)
-    raise _no_event(path)
+    raise no_event(path)
 
 
 def _decoded(text: bytes, path: str) -> dict[str, Any]:
@@ -60,8 +60,3 @@ def _decoded(text: bytes, path: str) -> dict[str, Any]:
             raise TraceError(
                 "no_event", say("{path}: the event is damaged ({error}).", path=path, error=error)
             ) from error
-
-
-def _no_event(path: str) -> TraceError:
-    hint = say("Was it written again since it was read? Reload the list of runs.")
-    return TraceError("no_event", say("{path} has no such event.", path=path), hint)

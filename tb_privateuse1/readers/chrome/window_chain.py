@@ -1,4 +1,4 @@
-"""Where the windows of a sound text begin and end, found without decoding it.
+"""Find the windows of a valid JSON text without decoding it, for parallel reading.
 
 As long as each window can be decoded, where the next one begins depends on its last bytes only:
 ``Windows`` cuts at the last boundary in a number of bytes. So windows can be cut by one process and

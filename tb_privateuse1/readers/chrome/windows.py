@@ -15,10 +15,10 @@ from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from tb_privateuse1.readers.chrome.buffer import Buffer
-from tb_privateuse1.readers.chrome.members import is_rest
-from tb_privateuse1.readers.chrome.metadata import BROKEN, trailing_length, value_length
+from tb_privateuse1.readers.chrome.json_values import BROKEN, trailing_length, value_length
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.repair import repair_text
+from tb_privateuse1.readers.chrome.top_level_keys import is_rest
 
 T = TypeVar("T")
 

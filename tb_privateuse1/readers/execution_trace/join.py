@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.chrome.json_values import BROKEN
 from tb_privateuse1.readers.execution_trace.inputs import Layouts, spelled
 from tb_privateuse1.readers.execution_trace.nodes import NodeFile
 from tb_privateuse1.readers.execution_trace.tensors import Uses

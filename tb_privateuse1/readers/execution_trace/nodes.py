@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1.readers.chrome.metadata import BROKEN, value_length
+from tb_privateuse1.readers.chrome.json_values import BROKEN, value_length
 from tb_privateuse1.readers.decompress import Source
 
 _BOUNDARY = re.compile(

@@ -1,4 +1,4 @@
-"""The entries of a flight recorder's dump as columns, from its pickle or its JSON.
+"""Parse a flight recorder's dump, pickle or JSON, to columns.
 
 The layout is that of torch/csrc/distributed/c10d/FlightRecorder.hpp, version 2.0 to 2.10. A
 pickle's parts may be shared objects, so that a small file could describe endless lists: there are

@@ -1,4 +1,4 @@
-"""Read a whole file as raw columns, and single entries of it again."""
+"""Read a flight recorder's dump as raw columns, and single entries of it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_privateuse1.readers.flight_recorder import document, ranges
 from tb_privateuse1.readers.raw import Flows, Group, Progress, Raw
 from tb_privateuse1.readers.sqlite.columns import Places, Strings
 from tb_privateuse1.trace.collective_entries import SCHEDULED, STARTED, CollectiveEntries
-from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.errors import TraceError, no_event
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import ALL, Finding
 from tb_privateuse1.trace.model import MISSING, NONE
@@ -70,8 +70,7 @@ def read_entry(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str,
     """Return the entry of an event's number with all its fields. Raises TraceError ``no_event``."""
     found = document.entry(_content(path)[0], event)
     if found is None:
-        hint = say("Was it written again since it was read? Reload the list of runs.")
-        raise TraceError("no_event", say("{path} has no such event.", path=path), hint)
+        raise no_event(path)
     return {key: value for key, value in found.items() if type(key) is str}
 
 

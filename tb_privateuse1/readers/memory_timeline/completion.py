@@ -1,4 +1,4 @@
-"""Add a memory timeline to the recording of the same profiler.
+"""Add the memory events of a memory timeline to the trace of the same profiler.
 
 That has the same changes with their addresses, so that the timeline adds the bytes by category. The
 changes tell whose it is: it names neither process nor device.

@@ -1,4 +1,4 @@
-"""Read a whole file as raw columns, and single entries of it again."""
+"""Read a memory timeline as raw columns, and single entries of it again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.memory_timeline import EVENT
 from tb_privateuse1.readers.raw import Counters, Flows, Group, Progress, Raw
-from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.errors import TraceError, no_event
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import Threads
@@ -146,8 +146,7 @@ def read_event(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str,
     """Return the fields of an event by its number. Raises TraceError ``no_event``."""
     events = read_events(path, Tally())
     if not 0 <= event < len(events):
-        hint = say("Was it written again since it was read? Reload the list of runs.")
-        raise TraceError("no_event", say("{path} has no such event.", path=path), hint)
+        raise no_event(path)
     at_ns, action, size, category = events[event].tolist()
     return {
         "time_ns": at_ns,

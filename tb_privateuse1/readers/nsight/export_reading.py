@@ -1,4 +1,4 @@
-"""Read a whole export as raw columns, and single rows of it again."""
+"""Read an Nsight Systems export as raw columns, and single rows of it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make columns of all tracks and stages once a file is read: times, ranges, threads and links."""
+"""Join tracks, slices and stages to columns once a file is read: times, threads and links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_privateuse1.readers.raw import MISSING_OF, Counters, Flows, Group
 from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import F64, I32, I64
 
 _MEMORY_NAME, _MEMORY_CATEGORY = "[memory]", "cpu_instant_event"
 _OPERATORS = frozenset({"cpu_op", "operator"})
@@ -226,7 +226,7 @@ class Joins:
         ]
         return Counters(CounterSeries(*columns), samples.take(kept))
 
-    def _scaled(self, code: I32, value: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _scaled(self, code: I32, value: F64) -> F64:
         """Return values in the counter's unit; those of differences are summed."""
         values = value.copy()
         uuids = self._tracks.codes.values

@@ -1,4 +1,4 @@
-"""Read links of slices: flows to other slices, and the work of a device that a call started."""
+"""Read which slices belong together: flows, and the device work that a call started."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.interning import Strings
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.decompress import Source
@@ -16,7 +15,7 @@ from tb_privateuse1.readers.perfetto.arguments import plain_value
 from tb_privateuse1.readers.perfetto.state import State
 from tb_privateuse1.readers.perfetto.stream import Batch, Stream
 from tb_privateuse1.readers.perfetto.wire import FIXED64, LENGTH, Buffer, Spans, scan
-from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.errors import no_event
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 
 _FEW = 8
@@ -48,8 +47,7 @@ def read_packet(path: str, checkpoints: Checkpoints, event: int) -> Mapping[str,
         if first <= event < first + len(batch):
             row = event - first
             return _record(batch, row, int(packets.generation[row]), state)
-    hint = say("Was it written again since it was read? Reload the list of runs.")
-    raise TraceError("no_event", say("{path} has no such event.", path=path), hint)
+    raise no_event(path)
 
 
 def _batches(path: str, checkpoints: Checkpoints, event: int) -> Iterator[tuple[int, Batch]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.perfetto import schema
 from tb_privateuse1.readers.perfetto.wire import (
@@ -230,11 +230,11 @@ def _unpack(text: bytes, number: int) -> tuple[bytes, bool]:
     if number == schema.ZSTD:
         found = b""
         try:
-            for block in packed.unpack(io.BytesIO(text), "zstd"):
+            for block in compressed_files.unpack(io.BytesIO(text), "zstd"):
                 found += block
                 if len(found) > limit:
                     return found[:limit], False
-        except packed.BrokenStream:
+        except compressed_files.BrokenStream:
             return found, False
         return found, True
     unpack = zlib.decompressobj()

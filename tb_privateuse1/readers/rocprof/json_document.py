@@ -1,4 +1,4 @@
-"""The JSON of rocprofv3 as records of the fields that are read, one table at a time.
+"""Parse the JSON of rocprofv3 to records, one table at a time.
 
 The layout is that of rocprofiler-sdk (source/lib/output/generateJSON.cpp): a list of processes,
 whose ``buffer_records`` are lists by table. ``kind`` and ``operation`` of a record are places in

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.range_names import RangeNames
 from tb_privateuse1.readers.raw import MISSING_OF, Flows, Group, Progress, Raw
@@ -23,7 +22,7 @@ from tb_privateuse1.readers.sqlite.columns import (
     valid_times,
 )
 from tb_privateuse1.readers.sqlite.database import ABSENT
-from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.errors import no_event
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64
@@ -84,8 +83,7 @@ def read_record(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str
             if left < len(rows):
                 return {"table": table} | json_document.fields(rows[left])
             left -= len(rows)
-    hint = say("Was it written again since it was read? Reload the list of runs.")
-    raise TraceError("no_event", say("{path} has no such event.", path=path), hint)
+    raise no_event(path)
 
 
 class _Process:

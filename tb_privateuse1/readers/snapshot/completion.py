@@ -1,4 +1,4 @@
-"""Add a memory snapshot to the trace of the same window, whose events count Unix time as it does.
+"""Add the memory events of a snapshot to the trace of the same window, by Unix time.
 
 A device without memory events in the trace gets those of the snapshot. Where the trace has them,
 only the Python frames of its allocations are added: nothing counts twice.

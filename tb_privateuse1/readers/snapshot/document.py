@@ -1,4 +1,4 @@
-"""The lists of a memory snapshot as columns: entries of the history, and blocks in use.
+"""Parse a memory snapshot to columns: entries of the history, and blocks in use.
 
 The layout is that of ``torch.cuda.memory._snapshot`` (torch/cuda/memory.py), which other backends
 of torch share. A snapshot's parts may be shared objects, so that a small file could describe

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.file import has_own_file, open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.problem_tally import Tally
@@ -17,7 +17,7 @@ from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import MISSING_OF, Counters, Flows, Group, Progress, Raw
 from tb_privateuse1.readers.sqlite.columns import Places, Strings, Times
 from tb_privateuse1.readers.sqlite.database import Database
-from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.errors import TraceError, no_event
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.table import I64
 
@@ -103,7 +103,7 @@ def open_database(path: str, progress: Progress | None = None) -> Iterator[Datab
     with contextlib.ExitStack() as stack:
         try:
             with open_file(path) as file:
-                packing = packed.packing_of(file.read(packed.HEAD_BYTES))
+                packing = compressed_files.packing_of(file.read(compressed_files.HEAD_BYTES))
             local = path
             if packing or not has_own_file(path):
                 copy = stack.enter_context(tempfile.NamedTemporaryFile(suffix=".db"))
@@ -144,8 +144,7 @@ def row_of_event(
         table = tables[int(checkpoints.offset_bytes[place])]
         found = database.row(table, event - int(checkpoints.event[place]))
     if found is None:
-        hint = say("Was it written again since it was read? Reload the list of runs.")
-        raise TraceError("no_event", say("{path} has no such event.", path=path), hint)
+        raise no_event(path)
     return table, found
 
 

@@ -1,4 +1,4 @@
-"""Paths to parts of a result: ``account.classes[3:]``, ``rows[0].name``.
+"""Parse paths to parts of a result: ``account.classes[3:]``, ``rows[0].name``.
 
 A path names fields by dots, an item of a list by its number, and part of a list by a slice as in
 Python. The last one stands at the end only.

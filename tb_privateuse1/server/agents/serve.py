@@ -32,7 +32,6 @@ from tb_privateuse1.views import user_models
 from tb_privateuse1.views.reader import Reader
 
 PATH = "/mcp"
-PORT = 8765
 _IDLE_S = 600.0
 """What nobody asks for that long is dropped from memory."""
 _MOST_REQUEST_BYTES = 256 << 10

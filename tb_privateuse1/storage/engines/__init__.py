@@ -1,4 +1,4 @@
-"""Engines: who reads traces. Processes of this machine, or the workers of a Dask cluster."""
+"""Engines that read traces: processes of this machine, or the workers of a Dask cluster."""
 
 from tb_privateuse1.storage.engines.engine import Engine, Reading
 from tb_privateuse1.storage.engines.selection import local_engine, select_engine

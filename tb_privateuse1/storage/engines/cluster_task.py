@@ -1,4 +1,4 @@
-"""The task of a cluster's worker: read one trace, and store it in the cache that all share.
+"""Read one trace in a worker of a Dask cluster, and store it in the shared cache.
 
 Request and answer are JSON in bytes, so that neither a server nor a worker of another version
 takes it for something else. ``dask_engine`` is the other end.

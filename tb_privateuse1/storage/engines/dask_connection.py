@@ -1,4 +1,4 @@
-"""The connection to a Dask scheduler: made when needed, and made anew when it is lost.
+"""Connect to a Dask scheduler when needed, and again when the connection is lost.
 
 Only bytes and plain values are taken from the cluster as results (``deserializers``). Nobody
 watches over the connection but those who wait for a trace.

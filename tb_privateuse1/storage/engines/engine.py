@@ -1,4 +1,4 @@
-"""The interface of an engine: what it gets, what it returns, and how it tells of its progress."""
+"""The interface of engines that read traces, on this machine or in a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine with an object store: what is there already is not read again, by anybody."""
+"""Wrap an engine with an object store, so that no trace is read twice by any machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels' names as compilers and libraries write them, one file per family.
+"""Parse kernel names as compilers and libraries write them, one file per family.
 
 Names by pattern are a vendor's data. Each file reads what the names of a family of libraries say:
 the operation, the data type and the tile.

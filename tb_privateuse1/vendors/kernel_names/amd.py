@@ -1,4 +1,4 @@
-"""AMD's libraries: hipBLASLt and rocBLAS by Tensile, Composable Kernel, MIOpen, rocPRIM.
+"""Parse kernel names of AMD's libraries: Tensile, Composable Kernel, MIOpen, rocPRIM.
 
 Tensile's names are ``Cijk_Alik_Bljk_BBS_BH_…_MT256x192x64_…``: indices of the product, letters of
 the data types, options, and the macro tile (https://rocm.docs.amd.com/projects/Tensile).

@@ -1,4 +1,4 @@
-"""torch's own kernels: loops over elements, reductions and lists, with the operation as argument.
+"""Parse names of torch's own kernels: element-wise loops, reductions and foreach lists.
 
 ``at::native::vectorized_elementwise_kernel<4, BinaryFunctor<…, MulFunctor<float>>, …>`` multiplies.
 The operation is the innermost functor, or the function whose lambda it is

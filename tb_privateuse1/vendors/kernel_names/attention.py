@@ -1,4 +1,4 @@
-"""Attention: FlashAttention, cuDNN, xFormers, TensorRT-LLM, CK, AOTriton, vLLM and others."""
+"""Parse names of attention kernels: FlashAttention, cuDNN, xFormers, CK, vLLM and others."""
 
 from __future__ import annotations
 

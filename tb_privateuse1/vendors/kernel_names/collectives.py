@@ -1,4 +1,4 @@
-"""Kernels that communicate: the one table of their names, for all libraries and engines.
+"""Recognize kernels that communicate, for all libraries and engines, by one table of names.
 
 NCCL's names are ``ncclDevKernel_AllReduce_Sum_bf16_RING_LL``, before 2.19
 ``ncclKernel_AllReduce_RING_LL_Sum_float``, before 2.12 ``ncclAllReduceRingLLKernel_sum_f32``.

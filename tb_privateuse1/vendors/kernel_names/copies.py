@@ -1,4 +1,4 @@
-"""Copies and fills, as profilers and the vendors' runtimes name them.
+"""Recognize copies and fills, as profilers and the vendors' runtimes name them.
 
 AMD's runtime runs some as kernels: ``__amd_rocclr_copyBuffer``, ``__amd_rocclr_fillBufferAligned``.
 Ascend's own analysis counts its kernels ``…_MemSet`` as computation, and so do we.

@@ -1,4 +1,4 @@
-"""The parts of a C++ name that a short name shows: functions, template arguments and lambdas.
+"""Parse a C++ name for a short form: functions, template arguments and lambdas.
 
 ``void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>, …>(int, …)`` has
 the function ``vectorized_elementwise_kernel``. Return types and parameters are left out.

@@ -1,4 +1,4 @@
-"""A kernel's name as its compiler wrote it, in the parts that the grammars of families read."""
+"""A kernel's name in the parts that the parsers of all families read."""
 
 from __future__ import annotations
 

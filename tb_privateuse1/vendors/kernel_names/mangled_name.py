@@ -1,4 +1,4 @@
-"""Names as compilers of the Itanium ABI mangle them.
+"""Demangle C++ names of the Itanium ABI.
 
 ``_ZN5aiter6kernelIfLi4EEEvPf`` is ``aiter::kernel<float, 4>``. Only names, template arguments and
 numbers are read. Parameters, substitutions and expressions are left out.

@@ -1,4 +1,4 @@
-"""Matrix products and convolutions: cuBLAS, cuBLASLt, CUTLASS, cuDNN, TensorRT-LLM.
+"""Parse names of matrix products and convolutions: cuBLAS, CUTLASS, cuDNN, TensorRT-LLM.
 
 A name has the types, the operation and the tile between underscores:
 ``cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x6_tn_align8`` multiplies bf16 in tiles of

@@ -1,4 +1,4 @@
-"""C++ names without a family: with as many template arguments as fit.
+"""Shorten C++ kernel names of no known family: as many template arguments as fit.
 
 Class names among these stay longest, as a functor is one.
 """

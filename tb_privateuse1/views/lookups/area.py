@@ -16,7 +16,7 @@ from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.lookups.event_items import KINDS, ON_LANES, TABLES, TableName
-from tb_privateuse1.views.view_inputs import chosen_tracks
+from tb_privateuse1.views.shared_options import chosen_tracks
 
 _MOST = 500
 

@@ -29,7 +29,7 @@ from tb_privateuse1.trace import (
 from tb_privateuse1.trace.columns import positions
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.view_inputs import chosen_tracks
+from tb_privateuse1.views.shared_options import chosen_tracks
 
 _MOST = 500
 

@@ -1,4 +1,4 @@
-"""Align several ranks to one clock, so that the timeline can draw them side by side."""
+"""Align the clocks of several ranks, so that the timeline can draw them side by side."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from tb_privateuse1.analysis.ranks import clock_alignment
 from tb_privateuse1.analysis.ranks.collectives import match_calls, reduce_trace
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.views.reduced_traces import Rank
+from tb_privateuse1.views.shared_options import chosen_ranks
 from tb_privateuse1.views.signature import reduces
-from tb_privateuse1.views.view_inputs import Rank, chosen_ranks
 
 
 class RankClock(Struct, frozen=True):

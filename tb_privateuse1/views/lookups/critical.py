@@ -1,4 +1,4 @@
-"""The critical path in an interval, where the timeline draws it."""
+"""The critical path in an interval, for the timeline to draw."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ from tb_privateuse1.views.flame import (
     nodes_below,
     ordered,
 )
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, chosen_window, provenance
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import chosen_window
 
 Unit = Literal["device", "host"]
 

@@ -20,14 +20,8 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import (
-    Provenance,
-    StepOption,
-    WindowOption,
-    chosen_window,
-    provenance,
-)
+from tb_privateuse1.views.result import Provenance, Result, provenance
+from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
 
 
 class Hotspot(Struct, frozen=True):

@@ -18,7 +18,7 @@ from tb_privateuse1.views.lookups.event_items import (
     listed,
     rows_in_window,
 )
-from tb_privateuse1.views.view_inputs import WindowOption
+from tb_privateuse1.views.shared_options import WindowOption
 
 
 def kernel_instances(

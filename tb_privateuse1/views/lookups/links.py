@@ -1,4 +1,4 @@
-"""The relations of one range: launcher, launched activities, frames, forward and backward.
+"""List what belongs to one range: launcher, kernels, frames, forward and backward.
 
 From a kernel: its launch, its operator, the Python frames around that. From an operator: the
 operators and frames around it, its kernels, its forward or backward counterpart. From a launch:

@@ -1,4 +1,4 @@
-"""The work of one range's device activities against the roofs of the device."""
+"""Compare one range's device work with the roofs of the device."""
 
 from __future__ import annotations
 

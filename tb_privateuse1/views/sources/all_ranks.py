@@ -14,11 +14,12 @@ from tb_privateuse1.storage import part_groups
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views.computations import Report
+from tb_privateuse1.views.reduced_traces import Rank
 from tb_privateuse1.views.request import Request, Selection
+from tb_privateuse1.views.shared_options import chosen_ranks
 from tb_privateuse1.views.signature import reduction_of
 from tb_privateuse1.views.sources import Source, await_run
 from tb_privateuse1.views.sources.trace_parts import Parts, Reduction, sum_progress
-from tb_privateuse1.views.view_inputs import Rank, chosen_ranks
 
 _AT_A_TIME = 256
 """Ranks that are read at a time: each that waits is asked for again in turn."""

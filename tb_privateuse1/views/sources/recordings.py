@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from tb_privateuse1.discovery.catalog import Catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.views.computations import Report
+from tb_privateuse1.views.reduced_traces import RunRecording
 from tb_privateuse1.views.request import Request
 from tb_privateuse1.views.signature import reduction_of
 from tb_privateuse1.views.sources import Source, await_run
 from tb_privateuse1.views.sources.trace_parts import Parts, Reduction
-from tb_privateuse1.views.view_inputs import RunRecording
 
 _AT_A_TIME = 4  # more would only wait for each other
 

@@ -1,4 +1,4 @@
-"""The parts of traces: each trace is reduced once, and only its part stays in memory.
+"""Reduce each trace to what a view of many traces needs, once, and keep only that in memory.
 
 A thousand ranks then need the memory of one. The parts of a large run's ranks are stored in groups
 as well (``storage.part_groups``).

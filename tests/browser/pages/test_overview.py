@@ -231,7 +231,7 @@ def test_the_classes_of_time_are_those_of_the_result_and_sum_to_the_window(
 
 
 @pytest.mark.parametrize("run", ["ddp", "mlp"])
-def test_the_longest_stretch_of_a_class_is_shown_on_the_timeline(
+def test_the_longest_interval_of_a_class_is_shown_on_the_timeline(
     dashboard: Dashboard, run: str
 ) -> None:
     dashboard.open(run=run).shows("account-classes")
@@ -245,7 +245,7 @@ def test_the_longest_stretch_of_a_class_is_shown_on_the_timeline(
 
 
 @pytest.mark.parametrize("key", ["Enter", "Space"])
-def test_a_class_opens_to_its_names_and_longest_stretches(dashboard: Dashboard, key: str) -> None:
+def test_a_class_opens_to_its_names_and_longest_intervals(dashboard: Dashboard, key: str) -> None:
     settled(dashboard.open(run="mlp"))
     row = max(result(dashboard, "run=mlp")["account"]["classes"], key=lambda r: r["ns"])
     button = dashboard.get(f"account-open-{row['name']}")
@@ -262,7 +262,7 @@ def test_a_class_opens_to_its_names_and_longest_stretches(dashboard: Dashboard, 
     expect(details).to_have_count(0)
 
 
-def test_a_stretch_opens_the_timeline_at_its_event(dashboard: Dashboard) -> None:
+def test_a_interval_opens_the_timeline_at_its_event(dashboard: Dashboard) -> None:
     settled(dashboard.open(run="mlp"))
     rows = result(dashboard, "run=mlp")["account"]["classes"]
     row = next(r for r in rows if r["largest"][0]["table"] is not None)
@@ -332,7 +332,7 @@ def test_the_average_step_is_that_of_the_result_and_has_the_selected_one_beside_
 
 
 @pytest.mark.parametrize("run", ["ddp", "mlp", "host"])
-def test_the_verdict_is_one_sentence_with_its_longest_stretch(
+def test_the_verdict_is_one_sentence_with_its_longest_interval(
     dashboard: Dashboard, run: str
 ) -> None:
     dashboard.open(run=run)

@@ -1,4 +1,4 @@
-"""The tabs of a selected stretch of time: figures of the server, each row a link."""
+"""The tabs of a selected interval: figures of the server, each row a link."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> N
     assert (fine.rule, note.rule) == ("fine", "broken")
     assert (note.severity, note.saving_ns, note.events) == ("note", None, 0)
     assert note.title == f"A check failed: {broken.title}"
-    assert "`ValueError: a mistake`" in note.explanation
+    assert "ValueError: a mistake" in note.explanation
     chinese.check((note.title, note.explanation, note.how, note.fix))
     (record,) = caplog.records
     assert record.exc_info is not None

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1 import readers
-from tb_privateuse1.discovery import archive, archive_streams, packed
+from tb_privateuse1.discovery import archive, archive_streams, compressed_files
 from tb_privateuse1.discovery.catalog import Catalog, scan
 from tb_privateuse1.discovery.file import file_at, open_file
 from tb_privateuse1.discovery.scanner import Scanner
@@ -228,7 +228,7 @@ def test_a_huge_table_of_files_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_bomb_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in ("stored.zip", "r.tar"):
         return  # they are as large as what they hold
-    monkeypatch.setattr(packed, "_RATIO_FROM", 1 << 20)
+    monkeypatch.setattr(compressed_files, "_RATIO_FROM", 1 << 20)
     path = put(tmp_path, name, {"a.json": b"[" + b" " * (16 << 20), "b.json": b"[]"})
     found = archive.listing(str(path))
     if name == "r.zip":

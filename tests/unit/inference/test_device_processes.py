@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, Trace
+from tests.support.read_traces import texts
 from tests.support.shared_traces import FOLDER, needs_traces
 from tests.support.trace_files import write
 
@@ -72,10 +73,6 @@ def recording() -> list[Event]:
 def read(tmp_path: Path, events: list[Event]) -> Trace:
     path = write(tmp_path / "trace_view.json", events)
     return inference.build_trace(chrome.read(str(path)), None)
-
-
-def texts(trace: Trace, rows: Any) -> list[str]:
-    return [trace.text(row) for row in rows.tolist()]
 
 
 def test_activities_are_linked_to_call_and_operator_by_arrows(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.discovery import packed
-from tb_privateuse1.discovery.packed import LIMIT_VARIABLE
+from tb_privateuse1.discovery import compressed_files
+from tb_privateuse1.discovery.compressed_files import LIMIT_VARIABLE
 from tb_privateuse1.readers.decompress import Source, read_bytes
 from tb_privateuse1.trace.errors import TraceError
 
@@ -93,7 +93,7 @@ def test_the_limit_that_the_user_sets(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "_RATIO_FROM", 1 << 20)
+    monkeypatch.setattr(compressed_files, "_RATIO_FROM", 1 << 20)
     path = tmp_path / "t.gz"
     path.write_bytes(gzip.compress(b" " * (8 << 20)))
     with pytest.raises(TraceError) as caught:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1 import readers
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import compressed_files
 from tb_privateuse1.discovery.catalog import scan
 from tb_privateuse1.readers import READERS, decompress
 from tb_privateuse1.readers.decompress import Source, read_bytes
@@ -36,7 +36,9 @@ def test_whole_files(tmp_path: Path, packing: str) -> None:
     path = tmp_path / "t"
     for data in (TEXT, b"", b"x"):
         path.write_bytes(PACK[packing](data))
-        assert packed.packing_of(path.read_bytes()[: packed.HEAD_BYTES]) == packing
+        assert (
+            compressed_files.packing_of(path.read_bytes()[: compressed_files.HEAD_BYTES]) == packing
+        )
         assert unpacked(path) == (data, None)
         assert read_bytes(str(path)) == data
 
@@ -99,8 +101,8 @@ def test_mutations_never_crash_nor_hang(packing: str, data: st.DataObject) -> No
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     try:
-        size = sum(map(len, packed.unpack(io.BytesIO(whole), packing)))
-    except packed.BrokenStream:
+        size = sum(map(len, compressed_files.unpack(io.BytesIO(whole), packing)))
+    except compressed_files.BrokenStream:
         return
     assert size <= len(TEXT) * 400
 
@@ -108,7 +110,7 @@ def test_mutations_never_crash_nor_hang(packing: str, data: st.DataObject) -> No
 @pytest.mark.long
 @packings
 def test_a_bomb_is_refused(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "_RATIO_FROM", 1 << 20)
+    monkeypatch.setattr(compressed_files, "_RATIO_FROM", 1 << 20)
     path = tmp_path / "t"
     path.write_bytes(PACK[packing](b" " * (8 << 20)))
     with pytest.raises(TraceError) as caught:
@@ -120,7 +122,7 @@ def test_a_bomb_is_refused(tmp_path: Path, packing: str, monkeypatch: pytest.Mon
 @packings
 def test_blocks_are_bounded(packing: str) -> None:
     content = PACK[packing](b" " * (8 << 20))
-    assert max(map(len, packed.unpack(io.BytesIO(content), packing))) <= 1 << 20
+    assert max(map(len, compressed_files.unpack(io.BytesIO(content), packing))) <= 1 << 20
 
 
 class _Failing(io.BytesIO):
@@ -134,7 +136,7 @@ class _Failing(io.BytesIO):
 def test_an_error_of_the_disk_is_no_damage(packing: str) -> None:
     content = PACK[packing](b"".join(i.to_bytes(4, "big") for i in range(0, 1 << 31, 99991)))
     with pytest.raises(OSError, match="the disk is gone"):
-        list(packed.unpack(_Failing(content), packing))
+        list(compressed_files.unpack(_Failing(content), packing))
 
 
 @packings
@@ -150,8 +152,8 @@ def test_a_trace_is_read_whatever_its_name_says(tmp_path: Path, packing: str, su
 
 
 def test_names_of_packed_files() -> None:
-    assert packed.unpacked_name("a.json.ZST") == "a.json"
-    assert packed.unpacked_name("a.json") == "a.json"
+    assert compressed_files.unpacked_name("a.json.ZST") == "a.json"
+    assert compressed_files.unpacked_name("a.json") == "a.json"
 
 
 @pytest.mark.parametrize("inner", PACK)
@@ -194,7 +196,7 @@ def test_a_damage_in_the_inner_stream_loses_what_is_behind_it(tmp_path: Path) ->
 def test_packings_in_each_other_have_a_limit_of_depth(tmp_path: Path) -> None:
     content = TEXT
     path = tmp_path / "t.pt.trace.json.gz"
-    for _ in range(packed.MOST_LAYERS):
+    for _ in range(compressed_files.MOST_LAYERS):
         content = PACK["gzip"](content)
     path.write_bytes(content)
     assert unpacked(path) == (TEXT, None)
@@ -207,7 +209,7 @@ def test_packings_in_each_other_have_a_limit_of_depth(tmp_path: Path) -> None:
 def test_every_packing_counts_against_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed, "_RATIO_FROM", 1 << 20)
+    monkeypatch.setattr(compressed_files, "_RATIO_FROM", 1 << 20)
     path = tmp_path / "t"
     # Streams without content: the inner packing unpacks to nothing, however large it is.
     empty = PACK["gzip"](b"")

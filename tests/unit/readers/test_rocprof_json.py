@@ -10,26 +10,19 @@ import msgspec
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1 import inference, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.readers.rocprof import ROCPROF_JSON, json_document
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
+from tests.support.read_traces import codes, trace_of
 from tests.support.rocprof import Program
 
 SAMPLE = Path(__file__).parent / "samples" / "rocprof_json.json"
 
 
-def trace_of(path: Path) -> Trace:
-    return inference.build_trace(readers.read(str(path)), None)
-
-
 def of_document(path: Path, content: dict[str, Any]) -> Trace:
     path.write_text(json.dumps(content))
     return trace_of(path)
-
-
-def codes(trace: Trace) -> set[str]:
-    return {finding.code for finding in trace.meta.findings}
 
 
 @pytest.fixture

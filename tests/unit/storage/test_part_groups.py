@@ -21,7 +21,7 @@ from tb_privateuse1.storage.arrow_file import Content
 from tb_privateuse1.vendors.user_file import OURS
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.encoding import encode
-from tb_privateuse1.views.view_inputs import Rank
+from tb_privateuse1.views.reduced_traces import Rank
 from tests.support.rank_runs import FINE, STEPS
 from tests.support.rank_runs import rank as rank_of
 from tests.support.same import values

@@ -13,7 +13,7 @@ from hypothesis import given
 from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import IDLE
-from tb_privateuse1.analysis.idle import bottleneck, launch_times
+from tb_privateuse1.analysis.idle import device_bound, launch_times
 from tb_privateuse1.analysis.recording import durations
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.timeline import level_of_detail
@@ -64,7 +64,7 @@ def check_busy(made: Trace) -> None:
         return
     low, high = int(made.kernels.start_ns.min()), int(made.kernels.end_ns.max())
     span = np.array([low]), np.array([high])
-    limits = bottleneck.find_limits(made, span)
+    limits = device_bound.find_limits(made, span)
     busy, idle = intervals.length(limits.busy), intervals.length(limits.all_idle)
     if not totals.busy_ns:
         assert busy == 0
@@ -94,7 +94,7 @@ def check_step_times(made: Trace) -> None:
     assert recording.judged_ns == saved.judged_ns
     if steady is not None:
         assert steady == round(saved.judged_ns / saved.steps)
-        assert f"of {durations.write_duration(steady)} judged" in recording.sentence or not (
+        assert f"of {durations.write_duration(steady)} analyzed" in recording.sentence or not (
             recording.judged_steps
         )
     if len(asked.steps) and len(made.kernels):

@@ -23,10 +23,10 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.reader import Reader
+from tb_privateuse1.views.reduced_traces import Rank
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reduces
 from tb_privateuse1.views.sources import all_ranks
-from tb_privateuse1.views.view_inputs import Rank
 from tests.support.same import values
 from tests.support.trace_files import trace, write
 

@@ -1,4 +1,4 @@
-"""Fused attention: the two products of the forward pass, the five of the backward pass.
+"""Work of fused attention: two products in the forward pass, five in the backward pass.
 
 ``flop_counter`` counts all pairs of query and key. Here a causal call counts only the pairs that
 its mask leaves, because the kernels skip the others: with all pairs, rates would exceed the device.

@@ -1,4 +1,4 @@
-"""Kernels that Inductor made: each tensor that they are given is read or written once.
+"""Work of kernels by Inductor: each given tensor is read or written once.
 
 The arguments of a launch are recorded, not what it computes. With ``benchmark_kernel`` Inductor
 also records its own count: the operations of a product, and the bytes of all that is read or

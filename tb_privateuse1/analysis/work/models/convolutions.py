@@ -1,4 +1,4 @@
-"""Convolutions: two operations per multiplication, as ``torch.utils.flop_counter`` counts.
+"""Work of convolutions: FLOPs as ``torch.utils.flop_counter`` counts, and bytes.
 
 A gradient by input, and one by weight, each cost the work of the forward pass. ``flop_counter``
 multiplies the gradient by weight of a grouped convolution by the number of groups; this does not.

@@ -1,4 +1,4 @@
-"""Copies, casts, joins and fills: bytes only."""
+"""Work of copies, casts, joins and fills: bytes only."""
 
 from __future__ import annotations
 

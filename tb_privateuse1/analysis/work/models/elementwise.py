@@ -1,4 +1,4 @@
-"""Element-wise operators: one operation per element of the result, whatever the function."""
+"""Work of element-wise operators: one operation per element of the result, whatever it is."""
 
 from __future__ import annotations
 

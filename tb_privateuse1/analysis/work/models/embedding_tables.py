@@ -1,4 +1,4 @@
-"""FBGEMM's batches of embedding tables: many tables in one tensor, looked up by one kernel.
+"""Work of FBGEMM's batched embedding tables: many tables in one tensor, read by one kernel.
 
 Their arguments are in FBGEMM's templates (github.com/pytorch/FBGEMM, fbgemm_gpu/codegen): weights,
 ``weights_offsets`` of T tables, ``D_offsets`` of T + 1, ``total_D``, ``indices`` and ``offsets`` of

@@ -1,4 +1,4 @@
-"""FBGEMM's operators on sparse features, jagged tensors and quantized rows.
+"""Work of FBGEMM's operators on sparse features, jagged tensors and quantized rows.
 
 Their results are documented at pytorch.org/FBGEMM. What depends on values that no recording has,
 such as the rows that a permutation repeats, is unknown.

@@ -1,4 +1,4 @@
-"""Embeddings, gather, scatter and sorting: what the indices choose is read or written once."""
+"""Work of embeddings, gather, scatter and sort: bytes of the elements that indices choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses and their gradients."""
+"""Work of losses and their gradients."""
 
 from __future__ import annotations
 

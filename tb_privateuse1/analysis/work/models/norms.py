@@ -1,4 +1,4 @@
-"""Normalizations. Operations per element: sums of values and of squares, then scale and shift."""
+"""Work of normalizations: sums of values and of squares, then scale and shift per element."""
 
 from __future__ import annotations
 

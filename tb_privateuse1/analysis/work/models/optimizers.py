@@ -1,4 +1,4 @@
-"""Foreach and fused operators on lists of tensors: torch records their shapes, not types.
+"""Work of foreach and fused optimizer operators, on lists of tensors without recorded types.
 
 So their operations are known, and their bytes only where another input shows the type.
 """

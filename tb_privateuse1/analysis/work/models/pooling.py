@@ -1,4 +1,4 @@
-"""Pooling and resizing: one operation per element of a window, and per element of the result."""
+"""Work of pooling and resizing: one operation per element of a window, and per result."""
 
 from __future__ import annotations
 

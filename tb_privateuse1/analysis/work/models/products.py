@@ -1,4 +1,4 @@
-"""Matrix products: two operations per multiplication, as ``torch.utils.flop_counter`` counts."""
+"""Work of matrix products: FLOPs as ``torch.utils.flop_counter`` counts, and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent layers of libraries: each weight matrix is applied once per token."""
+"""Work of recurrent layers of libraries: each weight matrix is applied once per token."""
 
 from __future__ import annotations
 

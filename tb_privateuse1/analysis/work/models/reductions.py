@@ -1,4 +1,4 @@
-"""Reductions and scans: one operation per element that is read."""
+"""Work of reductions and scans: one operation per element that is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custom operators of vLLM, SGLang and symmetric memory that write into what they are given.
+"""Work of custom operators of vLLM, SGLang and symmetric memory, which write into an argument.
 
 Mixtures of experts and attention over a cache depend on values that no recording has: unknown.
 """

@@ -1,4 +1,4 @@
-"""Softmax: greatest, subtract, exponential, sum and divide are five operations per element."""
+"""Work of softmax: maximum, subtract, exponential, sum and divide are five per element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fourier transforms, and images rearranged: windows as columns, pixels as channels, borders.
+"""Work of Fourier transforms, and of image operators: im2col, pixel shuffle, padding.
 
 A Fourier transform of n points counts 5 n log2 n operations, and half of it for real points, as its
 benchmarks do (M. Frigo, S. Johnson: "The design and implementation of FFTW3", 2005).

@@ -1,7 +1,7 @@
 """The timeline of a report: the whole recording, and parts of it in finer levels of detail.
 
 A report cannot ask for what it does not have. So it has the whole recording coarsely, then what a
-reader looks at next: a typical step, the stretches that verdict and account name, the findings'
+reader looks at next: a typical step, the intervals that verdict and account name, the findings'
 examples, and at last parts of that step. Each level takes at most a share of the bytes that are
 left, so that their sum stays below the limit.
 """
@@ -30,13 +30,13 @@ _SHARE = 0.5
 """Of the bytes that are left, for one level."""
 _LEAST = 50
 """A level of fewer rectangles is left out."""
-_OF_STRETCH = 1500
+_OF_INTERVAL = 1500
 _PARTS = 2000
 """Of the whole recording and of a step: about as many as a screen has pixels."""
 _ROOM = 0.1
 """Around a step, as a share of it, and"""
 _AROUND = 2.0
-"""around a stretch, on either side."""
+"""around an interval, on either side."""
 _STEP_PARTS = 4
 _LONGEST_FULL_NAME = 300
 _LONGEST_LABEL = 80
@@ -51,7 +51,7 @@ class TimelineLevel(Struct, frozen=True):
     """The document's element with its packed columns."""
     kind: LevelKind
     label: str
-    """The step's name; of a stretch what it is an example of."""
+    """The step's name; of an interval what it is an example of."""
     start_ns: int
     stop_ns: int
     rectangles: int
@@ -128,9 +128,9 @@ def _wanted(report: TraceReport, end_ns: int) -> Iterator[_Wanted]:
         name, start, stop = step
         room = int(_ROOM * (stop - start))
         yield _clipped(_Wanted("step", name, start - room, stop + room, MOST), end_ns)
-    for label, start, length in _stretches(report):
+    for label, start, length in _intervals(report):
         room = max(1000, int(_AROUND * length))
-        around = _Wanted("stretch", label, start - room, start + length + room, _OF_STRETCH)
+        around = _Wanted("stretch", label, start - room, start + length + room, _OF_INTERVAL)
         yield _clipped(around, end_ns)
     if step is not None:
         name, start, stop = step
@@ -155,8 +155,8 @@ def _typical_step(report: TraceReport) -> tuple[str, int, int] | None:
     return step.name, step.start_ns, step.start_ns + step.duration_ns
 
 
-def _stretches(report: TraceReport) -> Iterator[tuple[str, int, int]]:
-    """Yield the label, start and length of the stretches and events that the report names."""
+def _intervals(report: TraceReport) -> Iterator[tuple[str, int, int]]:
+    """Yield the label, start and length of the intervals and events that the report names."""
     overview = report.overview
     verdict = overview.verdict if overview else None
     account = overview.account if overview else None
@@ -166,8 +166,8 @@ def _stretches(report: TraceReport) -> Iterator[tuple[str, int, int]]:
         for example in row.evidence[:1]:
             yield row.title, example.start_ns, 0
     for time in account.classes if account is not None else ():
-        for stretch in time.largest[:1]:
-            yield time.label, stretch.start_ns, stretch.duration_ns
+        for interval in time.largest[:1]:
+            yield time.label, interval.start_ns, interval.duration_ns
 
 
 def _clipped(wanted: _Wanted, end_ns: int) -> _Wanted:

@@ -14,7 +14,7 @@ def test_it_is_named_with_the_kernel_that_takes_longer() -> None:
     assert row.saving_ns == pytest.approx(2_000_000, rel=0.01)
     assert (row.severity, row.confidence) == ("high", "high")
     assert "Computation takes 2 ms a step longer" in row.explanation
-    assert "2 ms of it in `flash_backward`" in row.explanation
+    assert "2 ms of it in flash_backward" in row.explanation
     assert [(one.rank, "computes 5 ms" in one.note) for one in row.evidence] == [(2, True)]
 
 

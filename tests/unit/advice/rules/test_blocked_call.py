@@ -21,7 +21,7 @@ def program(call: str, us: float = 300) -> Program:
 
 def test_the_call_the_operator_and_the_line_are_named() -> None:
     (row,) = found(RULE, program("cudaFree").trace())
-    assert row.title.startswith("The host is blocked in `cudaFree` in aten::copy_: 3")
+    assert row.title.startswith("The host is blocked in cudaFree in aten::copy_: 3")
     assert str(row.where) == "next_batch (serve.py:9)"
     assert row.saving_ns is not None
     assert row.saving_ns > 3 * 290_000
@@ -75,7 +75,7 @@ def server(call: str) -> Program:
 def test_a_server_without_requests_has_nothing_to_save() -> None:
     (row,) = found(RULE, server("recv_into").trace())
     assert row.saving_ns is None
-    assert row.title.startswith("The program waits for others in `recv_into()` ")
+    assert row.title.startswith("The program waits for others in recv_into() ")
     assert str(row.where) == "next_request (serve.py:20)"
 
 

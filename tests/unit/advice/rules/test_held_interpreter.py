@@ -30,7 +30,7 @@ def program(every: float) -> Program:
 def test_it_is_found_with_the_other_threads_function() -> None:
     """Two of four steps wait: a thread comes and goes at any time."""
     (row,) = found(RULE, program(every=10).trace())
-    assert "`stats.py(7): count`" in row.explanation
+    assert "stats.py(7): count" in row.explanation
     assert str(row.where) == "count (stats.py:7)"
     assert row.saving_ns is not None
     assert abs(row.saving_ns - 2 * 2_850_000) < 200_000

@@ -105,7 +105,7 @@ def test_modules_with_most_activations_are_named_with_the_cost_to_recompute_them
         events.append(make.memory(120 + 10 * i, -2 * GIB, total, Addr=4096 * (i + 1)))
     devices = [{**DEVICES[0], "totalGlobalMem": 15 * GIB}]
     (row,) = found(RULE, make.trace(*events, deviceProperties=devices))
-    assert "57 % of it were made in the 2 instances of `Block`." in row.explanation
+    assert "57 % of it were made in the 2 instances of Block." in row.explanation
     assert "To recompute that would take about 20 % of the time." in row.explanation
 
 

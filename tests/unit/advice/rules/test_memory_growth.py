@@ -43,7 +43,5 @@ def test_the_operator_that_makes_what_stays_is_named_with_its_line() -> None:
         ]
         total += 8 * MIB
     (row,) = found(RULE, make.trace(*events))
-    assert (
-        "In each step `aten::mse_loss` (8.000 MiB) make what is never released." in row.explanation
-    )
+    assert "In each step aten::mse_loss (8.000 MiB) make what is never released." in row.explanation
     assert str(row.where) == "step (train.py)"

@@ -7,19 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from tb_privateuse1.advice.rules.repeated_backward import RULE
-from tests.support.autograd import Layer, TrainingProgram
+from tests.support.autograd import Layer, TrainingProgram, steps
 from tests.support.program import found
 
 ROWS, WIDTH = 4096, 2048
-
-
-def steps(step: Callable[[TrainingProgram], None], count: int = 4) -> TrainingProgram:
-    run = TrainingProgram()
-    for _ in range(count):
-        with run.step():
-            step(run)
-            run.wait()
-    return run
 
 
 def windows(run: TrainingProgram, *, detaches: bool) -> None:

@@ -54,7 +54,7 @@ def test_a_wait_that_comes_back_is_found() -> None:
 def test_steps_that_were_held_up_once_are_a_note(lengths: list[int]) -> None:
     (row,) = found(RULE, program(lengths).trace())
     assert (row.saving_ns, row.severity) == (None, "note")
-    assert "of the class `Python outside operators`" in row.explanation
+    assert "of the class “Python outside operators”" in row.explanation
 
 
 def test_a_slow_first_step_may_be_warming_up() -> None:

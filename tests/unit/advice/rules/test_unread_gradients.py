@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tb_privateuse1.advice.rules.unread_gradients import RULE
-from tests.support.autograd import TrainingProgram
+from tests.support.autograd import TrainingProgram, steps
 from tests.support.program import found
 from tests.support.sized import FP32, full
 
@@ -15,15 +15,6 @@ ROWS = 4096
 BACKBONE, HEAD = (1024, 2048, 3072, 4096), (4096, 512)
 BODY_SHAPES = [(1024, 2048), (2048, 3072), (3072, 4096)]
 HEAD_SHAPE = (4096, 512)
-
-
-def steps(step: Callable[[TrainingProgram], None], count: int = 4) -> TrainingProgram:
-    run = TrainingProgram()
-    for _ in range(count):
-        with run.step():
-            step(run)
-            run.wait()
-    return run
 
 
 def fine_tuning(run: TrainingProgram, *, trained: bool = False, fused: bool = True) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.analysis.account import stretches
+from tb_privateuse1.analysis.account import classification
 from tb_privateuse1.analysis.account.table import account_table, class_times
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -128,7 +128,7 @@ def test_a_skew_of_the_clocks_moves_each_class_by_the_cuts(
     if window[1][0] <= window[0][0]:
         return
     cuts = 3 * (len(before.kernels) + 1)
-    for name in {*stretches.class_sets(before), *stretches.class_sets(after)}:
+    for name in {*classification.class_sets(before), *classification.class_sets(after)}:
         old, new = (
             int(class_times(one, *window).get(name, np.zeros(1, np.int64))[0])
             for one in (before, after)

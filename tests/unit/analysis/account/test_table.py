@@ -1,11 +1,11 @@
-"""The account of a window: classes, names, largest stretches, and what is missing."""
+"""The account of a window: classes, names, largest intervals, and what is missing."""
 
 from __future__ import annotations
 
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.account.awaited import awaited_operators
+from tb_privateuse1.analysis.account.idle_by_operator import awaited_operators
 from tb_privateuse1.analysis.account.table import (
     Account,
     ClassTime,
@@ -73,8 +73,8 @@ def test_kernels_are_named_by_their_kind_of_work() -> None:
     ]  # fmt: skip
 
 
-def test_without_details_only_names_and_stretches_are_missing() -> None:
-    """The longest of many stretches come by length, equal ones by start."""
+def test_without_details_only_names_and_intervals_are_missing() -> None:
+    """The longest of many intervals come by length, equal ones by start."""
     many = [launch(100 * i, 100 * i + 1, i + 1) for i in range(12)]
     t = trace(
         op("aten::mm", 0, 1300), *many,
@@ -91,8 +91,8 @@ def test_without_details_only_names_and_stretches_are_missing() -> None:
     assert [s.start_ns // 1000 for s in one(whole, "kernel").largest] == [1050, 1150, 850, 950, 650]
 
 
-def test_a_window_cuts_stretches() -> None:
-    """Only the part of a stretch inside the window counts."""
+def test_a_window_cuts_intervals() -> None:
+    """Only the part of an interval inside the window counts."""
     t = trace(op("aten::mm", 0, 50), launch(40, 41, 1), kernel("k", 50, 90, 1))
     whole = account(t, 45, 60)
     assert {c.name: c.ns for c in whole.classes} == {"kernel": 10_000, "launch_latency": 5_000}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.comparison import significance
+from tb_privateuse1.trace.table import F64
 
 
 def rows(*values: float) -> significance.Sample:
@@ -13,7 +14,7 @@ def rows(*values: float) -> significance.Sample:
     return of(np.array([values], np.float64))
 
 
-def of(values: significance.Floats) -> significance.Sample:
+def of(values: F64) -> significance.Sample:
     n = values.shape[1]
     spread = values.var(axis=1, ddof=1) if n > 1 else np.zeros(len(values))
     return significance.Sample(values.mean(axis=1), spread, n)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.table import account_table
-from tb_privateuse1.analysis.counters import counters, curve_forms
+from tb_privateuse1.analysis.counters import counters, curve_values
 from tb_privateuse1.analysis.counters.curves import Curve, windows
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
@@ -31,7 +31,7 @@ def test_each_part_has_its_greatest_value(
 ) -> None:
     """A level's part has its greatest value."""
     at, value = np.cumsum([gap for gap, _ in steps]), np.array([v for _, v in steps])
-    curve = Curve("c", "bytes", "memory", curve_forms.level(at, value))
+    curve = Curve("c", "bytes", "memory", curve_values.level(at, value))
     points = curve.window(start, start + length, bins)
     bins = min(bins, length)
     edges = [start + i * length // bins for i in range(bins + 1)]
@@ -234,7 +234,7 @@ def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) 
     """A flow's integral is the bytes of its copies."""
     start = np.array([s for s, _, _, _ in some])
     end, size = start + [d + 1 for _, d, _, _ in some], np.array([b + 1 for _, _, b, _ in some])
-    curve = Curve("c", "bytes/s", "copies", curve_forms.flow(start, end, size))
+    curve = Curve("c", "bytes/s", "copies", curve_values.flow(start, end, size))
     edges = np.arange(parts + 1) * 150 // parts
     busy = intervals.covered_length(intervals.union(start, end), edges[:-1], edges[1:])
     assert (values(curve, 0, 150, parts) * busy).sum() / 1e9 == pytest.approx(size.sum())

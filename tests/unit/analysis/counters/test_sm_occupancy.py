@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1.analysis.counters import counters, curve_forms, sm_occupancy
+from tb_privateuse1.analysis.counters import counters, curve_values, sm_occupancy
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.overview import overview
 from tests.support.make import kernel, step, trace
@@ -71,17 +71,17 @@ def test_devices_with_data_have_equal_weight() -> None:
     assert names == [OF_DEVICE, OF_DEVICE.replace("0", "1")]
 
 
-STRETCHES = st.lists(
+INTERVALS = st.lists(
     st.tuples(st.integers(0, 50), st.integers(1, 50), st.floats(0, 2)), min_size=1, max_size=8
 )
 
 
 @settings(max_examples=repeats(60))
-@given(STRETCHES, st.integers(1, 12))
-def test_a_mean_is_the_mean(stretches: list[tuple[int, int, float]], parts: int) -> None:
+@given(INTERVALS, st.integers(1, 12))
+def test_a_mean_is_the_mean(intervals: list[tuple[int, int, float]], parts: int) -> None:
     """Each part's mean equals the mean over its ns."""
-    start, length, value = map(np.array, zip(*stretches, strict=True))
-    form = curve_forms.mean(start, start + length, value.astype(np.float64))
+    start, length, value = map(np.array, zip(*intervals, strict=True))
+    form = curve_values.mean(start, start + length, value.astype(np.float64))
     edges = np.arange(parts + 1) * 120 // parts
     each = np.arange(120)
     running = (start[:, None] <= each) & (each < (start + length)[:, None])

@@ -7,7 +7,7 @@ import pytest
 
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import chains_of
-from tb_privateuse1.analysis.idioms.rates import reachable
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
 from tb_privateuse1.trace.model import Trace
 from tests.support import chains

@@ -7,8 +7,8 @@ import pytest
 
 from tb_privateuse1.advice.rules.host_bound import RULE as HOST_BOUND
 from tb_privateuse1.advice.rules.uneven_steps import RULE as UNEVEN_STEPS
-from tb_privateuse1.analysis.account import stretches
-from tb_privateuse1.analysis.idle import bottleneck, launch_times
+from tb_privateuse1.analysis.account import classification
+from tb_privateuse1.analysis.idle import device_bound, launch_times
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -29,7 +29,7 @@ def queued(delay_us: float, later_us: float = 5) -> Trace:
 def lengths(trace: Trace) -> tuple[int, int]:
     """Return the unrecorded time, and the other idle time."""
     window = intervals.union(np.array([0]), trace.kernels.end_ns[-1:])
-    limits = bottleneck.find_limits(trace, window)
+    limits = device_bound.find_limits(trace, window)
     unseen = intervals.length(launch_times.unrecorded_start(trace))
     return unseen, intervals.length(limits.all_idle)
 
@@ -40,7 +40,7 @@ def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:
     unseen, idle_ns = lengths(trace)
     assert unseen == 8_001_000
     assert idle_ns == (1000 - 4 + 1000 - 10 + 1000 - 10 + 1000) * 1000
-    sets = stretches.class_sets(trace)
+    sets = classification.class_sets(trace)
     assert intervals.length(sets["launch_latency"]) == 3 * 5_000
     assert intervals.length(sets["before_recording"]) == unseen
 

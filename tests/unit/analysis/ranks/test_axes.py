@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.storage import part_file
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.distributed import Distributed, distributed
-from tb_privateuse1.views.view_inputs import Rank
+from tb_privateuse1.views.reduced_traces import Rank
 from tests.support import parallel_runs as job
 from tests.support.make import kernel, launch, op, step, trace
 from tests.support.results import ranks

@@ -73,13 +73,13 @@ def test_start_up_is_named_and_what_follows_is_judged() -> None:
         ("startup", "cudaFree"),
         ("steady", ""),
     ]
-    assert "30 iterations of 99.7 µs judged" in found.sentence
+    assert "30 iterations of 99.7 µs analyzed" in found.sentence
 
 
 def test_a_loop_without_start_stays_judged_as_a_whole() -> None:
     found = summary(trace(*_loop(30)))
     assert found.kind == "steady"
-    assert "judged" in found.sentence
+    assert "analyzed" in found.sentence
     assert [phase.kind for phase in found.phases] == ["steady"]
 
 
@@ -109,7 +109,7 @@ def test_the_case_of_a_start_that_hides_the_loop() -> None:
     found = summary(t)
     assert (found.workload, found.iterations) == ("training", 40)
     assert found.sentence == (
-        "Training, 40 iterations of 22 ms judged. Left out: start-up (996 ms)."
+        "Training, 40 iterations of 22 ms analyzed. Left out: start-up (996 ms)."
     )
     start = found.phases[0]
     assert (start.kind, start.end_ns) == ("startup", 996_000_000)

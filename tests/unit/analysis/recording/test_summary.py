@@ -19,7 +19,7 @@ def test_steady_steps_are_all_judged() -> None:
     t = device_bound().trace()
     found = summary(t)
     assert (found.kind, found.hint, len(found.judged_steps)) == ("steady", "", 3)
-    assert found.sentence.endswith("3 steady steps of 6 ms judged.")
+    assert found.sentence.endswith("3 steady steps of 6 ms analyzed.")
 
 
 def test_a_step_with_a_start_up_is_left_out() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tb_privateuse1.analysis.account import stretches
+from tb_privateuse1.analysis.account import classification
 from tb_privateuse1.analysis.account.classes import IDLE, NAMES, NUMBER
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.trace import intervals
@@ -22,7 +22,7 @@ from tests.unit.analysis.account.test_properties import ACTIONS, Action, program
 
 def idle_classes(made: Trace) -> tuple[dict[str, int], dict[str, int]]:
     """Return by class the path's time in which nothing runs, and the account's, of all steps."""
-    account = stretches.class_sets(made)
+    account = classification.class_sets(made)
     running = [times for name, times in account.items() if name not in IDLE]
     busy = intervals.union(
         np.concatenate([np.empty(0, np.int64), *(t[0] for t in running)]),

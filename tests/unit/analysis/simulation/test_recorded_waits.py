@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation import (
     changes,
     dependency_graph,
     excerpt,
+    launches_and_waits,
     prediction,
     recorded_waits,
-    submissions,
 )
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import Event, kernel, launch, op, span, step, trace
@@ -34,7 +34,7 @@ def independent(*more: Event) -> Trace:
 
 
 def edges(made: Trace) -> list[tuple[str, str]]:
-    submission = submissions.find_submissions(made, bottleneck.find_waits(made))
+    submission = launches_and_waits.find_submissions(made, device_bound.find_waits(made))
     source, target = recorded_waits.stream_edges(made, submission.at_ns)
     name = made.kernels.name
     return [

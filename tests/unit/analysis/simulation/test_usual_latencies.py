@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.simulation import usual_latencies
-from tb_privateuse1.analysis.simulation.submissions import Submissions
+from tb_privateuse1.analysis.simulation.launches_and_waits import Submissions
 from tb_privateuse1.trace.model import NONE, Trace
 from tests.support.make import kernel, op, trace
 

@@ -41,9 +41,9 @@ def test_a_host_that_is_blocked_is_named_with_call_operator_and_function() -> No
     )  # fmt: skip
     assert (found.ns, found.bound_ns, found.longest_ns) == (770_000, 0, 75_000)
     assert found.sentence == (
-        "Host-blocked: Blocking copies 77.9 % of the judged 988 µs, most in hipMemcpyWithStream "
+        "Host-blocked: Blocking copies 77.9 % of the analyzed 988 µs, most in hipMemcpyWithStream "
         "← aten::copy_ ← copy (serve.py:29). The device is idle for 97.0 %. "
-        "Without “Blocking copies” the judged time is 73.5 % shorter."
+        "Without “Blocking copies” the analyzed time is 73.5 % shorter."
     )
 
 
@@ -57,9 +57,9 @@ def test_a_busy_device_is_named_with_its_work_and_the_reason_for_the_rest() -> N
     found = judged(t)
     assert (found.kind, found.time_class, found.where) == ("device", "kernel", None)
     assert found.sentence == (
-        "Device-bound: Kernels 76.9 % of the judged 91 µs (gemm 65.9 %). "
+        "Device-bound: Kernels 76.9 % of the analyzed 91 µs (gemm 65.9 %). "
         "The device is idle for 23.1 % (Launch latency 15.4 %). "
-        "Without “Kernels” the judged time is 48.4 % shorter."
+        "Without “Kernels” the analyzed time is 48.4 % shorter."
     )
 
 
@@ -130,7 +130,7 @@ def test_python_is_named_by_the_users_own_function() -> None:
     found = judged(t)
     assert (found.kind, found.time_class) == ("host", "python")
     assert found.sentence.startswith(
-        "Host-bound: Python outside operators 93.0 % of the judged 100 µs, most in "
+        "Host-bound: Python outside operators 93.0 % of the analyzed 100 µs, most in "
         "prepare (train.py)."
     )
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.work_coverage import coverage
 from tb_privateuse1.analysis.work.collectives import bus_bytes, payload_bytes
-from tb_privateuse1.analysis.work.coverage import coverage
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace.model import MISSING, Trace

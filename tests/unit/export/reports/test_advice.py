@@ -24,7 +24,7 @@ def result(frame: str | None = None) -> AdviceTable:
 def test_text_has_the_fix() -> None:
     text = export.advice_text(result())
     first, second = text.splitlines()[:2]
-    assert first.endswith(" judged.")
+    assert first.endswith(" analyzed.")
     assert second.startswith("Up to ")
     assert "Where: step (train.py:7)" in text
     assert "Fix: " in text

@@ -3,20 +3,9 @@ from __future__ import annotations
 import numpy as np
 
 from tests.support import simulate
-from tests.support.simulate import Op, Result, linear, step
+from tests.support.simulate import Op, inside, linear, start_errors, step
 
 US = 1_000
-
-
-def errors(result: Result) -> list[int]:
-    """How far each kernel's start is from the truth, in order."""
-    return np.abs(result.trace.kernels.start_ns - result.start_ns).tolist()
-
-
-def inside(result: Result) -> bool:
-    kernels = result.trace.kernels
-    off = np.abs(kernels.start_ns - result.start_ns)
-    return bool((off <= kernels.start_bound_ns).all())
 
 
 def test_of_a_backlog_tied_at_its_end_the_path_keeps_the_elapsed_times() -> None:
@@ -26,7 +15,7 @@ def test_of_a_backlog_tied_at_its_end_the_path_keeps_the_elapsed_times() -> None
     program = [step(0, *ops), Op("aten::item", US, 500, children=(read,)), step(1, *ops)]
     result = simulate.simulate(program, backlog=3_000 * US)
     assert inside(result)
-    assert max(errors(result)) < 12 * US
+    assert max(start_errors(result)) < 12 * US
 
 
 def test_an_unknown_backlog_is_the_least_one() -> None:
@@ -34,4 +23,4 @@ def test_an_unknown_backlog_is_the_least_one() -> None:
     ops = [linear(40 * US, 20 * US)] * 12
     result = simulate.simulate([step(0, *ops)])
     assert inside(result)
-    assert np.median(errors(result)) < 3 * US
+    assert np.median(start_errors(result)) < 3 * US

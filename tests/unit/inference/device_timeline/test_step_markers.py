@@ -8,24 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.repeats import repeats
-from tests.support.simulate import Op, Result, linear, simulate, step
+from tests.support.simulate import Op, errors_and_bounds, linear, simulate, step
 
 BEHIND = [step(i, *[linear(6_000, 90_000) for _ in range(4)]) for i in range(6)]
 HOST_BOUND = [step(i, *[linear(host, 3_000) for host in (9_000, 30_000)]) for i in range(6)]
 
 
-def errors(result: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of the starts, and their bounds, in ns."""
-    kernels = result.trace.kernels
-    assert result.trace.ops.external_id[kernels.op].tolist() == sorted(result.ids.tolist())
-    order = np.argsort(result.ids)
-    return np.abs(kernels.start_ns - result.start_ns[order]), kernels.start_bound_ns
-
-
 def test_markers_bound_a_backlog_of_unknown_length() -> None:
     """What the device did before the recording is unknown; when it came to a marker is not."""
     (guess, wide), (error, bound) = (
-        errors(simulate(BEHIND, backlog=900_000, record_markers=pinned)) for pinned in (False, True)
+        errors_and_bounds(simulate(BEHIND, backlog=900_000, record_markers=pinned))
+        for pinned in (False, True)
     )
     assert (error <= bound).all()
     assert (wide < 0).all()
@@ -36,7 +29,7 @@ def test_markers_bound_a_backlog_of_unknown_length() -> None:
 
 def test_a_host_bound_program_keeps_its_starts() -> None:
     (guess, wide), (error, bound) = (
-        errors(simulate(HOST_BOUND, record_markers=pinned)) for pinned in (False, True)
+        errors_and_bounds(simulate(HOST_BOUND, record_markers=pinned)) for pinned in (False, True)
     )
     assert (error <= bound).all()
     assert np.median(error) <= np.median(guess) + 100
@@ -66,7 +59,7 @@ def test_wrong_markers_are_dropped_and_not_believed() -> None:
     host = simulate(BEHIND).trace
     at = int(host.ops.end_ns.max()) + host.base_ns - 100
     result = simulate(BEHIND, markers={**far, "host_ns": [at], "done_ns": [at + 10**9]})
-    error, bound = errors(result)
+    error, bound = errors_and_bounds(result)
     assert (error <= bound).mean() >= 0.95
 
 
@@ -80,6 +73,6 @@ def test_wrong_markers_are_dropped_and_not_believed() -> None:
 )
 def test_bounds_hold_with_markers(work: list[tuple[int, int]], backlog: int) -> None:
     program: list[Op] = [step(i, *[linear(*one) for one in work]) for i in range(4)]
-    error, bound = errors(simulate(program, backlog=backlog, record_markers=True))
+    error, bound = errors_and_bounds(simulate(program, backlog=backlog, record_markers=True))
     known = bound >= 0
     assert (error[known] <= bound[known]).all()

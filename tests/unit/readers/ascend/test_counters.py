@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import inference, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.readers.ascend import counters
 from tb_privateuse1.trace.model import Trace
 from tests.support.ascend import Program, edited
-
-
-def trace_of(path: Path) -> Trace:
-    return inference.build_trace(readers.read(str(path)), None)
+from tests.support.read_traces import trace_of
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.readers.chrome import members, windows
+from tb_privateuse1.readers.chrome import top_level_keys, windows
 from tb_privateuse1.readers.chrome.document import Document
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 
@@ -160,7 +160,7 @@ def test_twice_the_text_is_twice_the_work(
 ) -> None:
     """Work is the bytes that are decoded, or searched for the length of a value."""
     work = 0
-    length = members.value_length
+    length = top_level_keys.value_length
 
     def counted(text: memoryview) -> int:
         nonlocal work
@@ -178,7 +178,7 @@ def test_twice_the_text_is_twice_the_work(
         found: list[Any] = msgspec.json.decode(text, type=list[Any])
         return found
 
-    monkeypatch.setattr(members, "value_length", counted)
+    monkeypatch.setattr(top_level_keys, "value_length", counted)
     spent = []
     for n in (500, 1000, 2000):
         work = 0

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.packed import LIMIT_VARIABLE, most_bytes
+from tb_privateuse1.discovery.compressed_files import LIMIT_VARIABLE, most_bytes
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.store import Store

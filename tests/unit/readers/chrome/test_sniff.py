@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.discovery import packed, trace_head
+from tb_privateuse1.discovery import compressed_files, trace_head
 from tb_privateuse1.discovery.file import file_at
 from tb_privateuse1.discovery.formats import DistributedInfo
 from tb_privateuse1.discovery.trace_head import Heads
@@ -188,4 +188,4 @@ def test_a_packed_file_that_unpacks_to_nothing_is_not_read_to_its_end(
 
     monkeypatch.setattr(trace_head, "open_file", opened)
     assert Heads(READERS).trace(file_at(str(path))) == trace_head.Head(False, None)
-    assert read <= trace_head._MOST + packed.HEAD_BYTES
+    assert read <= trace_head._MOST + compressed_files.HEAD_BYTES

@@ -6,25 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import inference, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.readers.nsight import schema
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import Trace
 from tests.support.ascend import edited
 from tests.support.nsight import Program
-
-
-def trace_of(path: Path) -> Trace:
-    return inference.build_trace(readers.read(str(path)), None)
+from tests.support.read_traces import codes, trace_of
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return Program(steps=4).database(tmp_path / "a.sqlite", 512)
-
-
-def codes(trace: Trace) -> set[str]:
-    return {finding.code for finding in trace.meta.findings}
 
 
 def test_what_is_cut_off_is_said_and_the_rest_is_shown(tmp_path: Path) -> None:

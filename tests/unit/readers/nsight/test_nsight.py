@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1 import inference, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.readers import nsight
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import ANNOTATION, KERNEL, MEMCPY, MEMSET, OPERATOR, Trace
@@ -28,14 +28,7 @@ from tests.support.nsight import (
     Program,
     process,
 )
-
-
-def trace_of(path: Path) -> Trace:
-    return inference.build_trace(readers.read(str(path)), None)
-
-
-def texts(trace: Trace, rows: Any) -> list[str]:
-    return [trace.text(row) for row in rows.tolist()]
+from tests.support.read_traces import texts, trace_of
 
 
 @pytest.fixture

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1 import inference, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, Trace
 from tests.support.ascend import edited
+from tests.support.read_traces import texts, trace_of
 from tests.support.rocprof import COPY_BYTES, GUID, MAIN, PID, START_NS, Program
 
 _OTHER = "_11111111_565d_765d_bc41_19a2073d19ee"
-
-
-def trace_of(path: Path) -> Trace:
-    return inference.build_trace(readers.read(str(path)), None)
-
-
-def texts(trace: Trace, rows: Any) -> list[str]:
-    return [trace.text(row) for row in rows.tolist()]
 
 
 @pytest.fixture(params=[3, 4])

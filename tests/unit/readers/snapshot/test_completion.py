@@ -15,6 +15,7 @@ from tb_privateuse1.readers import READERS
 from tb_privateuse1.readers.snapshot import completion
 from tb_privateuse1.trace.model import Trace
 from tests.support import invariants, make, trace_files
+from tests.support.read_traces import codes
 from tests.support.snapshots import START_US, Allocator, snapshot, training, write
 
 TRACE = "host_1.1700000000000000000.pt.trace.json"
@@ -56,10 +57,6 @@ def trace_of(folder: Path) -> Trace:
     trace = tbp.open(folder).trace()
     invariants.check(trace)
     return trace
-
-
-def codes(trace: Trace) -> set[str]:
-    return {finding.code for finding in trace.meta.findings}
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from tb_privateuse1.readers.snapshot import SNAPSHOT
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Memory, Trace
 from tests.support import invariants
+from tests.support.read_traces import codes
 from tests.support.snapshots import Allocator, snapshot, training, write
 
 NAME = "host_1.1700000000000000000.memory_snapshot.pickle"
@@ -30,10 +31,6 @@ def raw_of(path: Path) -> Raw:
 
 def trace_of(path: Path) -> Trace:
     return inference.build_trace(raw_of(path), None)
-
-
-def codes(trace: Trace) -> set[str]:
-    return {finding.code for finding in trace.meta.findings}
 
 
 def totals(memory: Memory, base_ns: int) -> list[tuple[int, int, int]]:

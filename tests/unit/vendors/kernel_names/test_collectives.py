@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.analysis.kernel_names.grammars import display_name
+from tb_privateuse1.analysis.kernel_names.readable_name import display_name
 from tb_privateuse1.vendors.kernel_names.collectives import collective_kind, is_collective
 from tests.support.make import kernel, trace
 from tests.support.shared_traces import FOLDER, needs_traces

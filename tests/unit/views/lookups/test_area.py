@@ -1,4 +1,4 @@
-"""A selected stretch of time: what is in it, and how much of it."""
+"""A selected interval: what is in it, and how much of it."""
 
 from __future__ import annotations
 

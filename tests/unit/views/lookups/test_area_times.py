@@ -1,4 +1,4 @@
-"""A selected stretch of time by operator, stream and runtime call."""
+"""A selected interval by operator, stream and runtime call."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views.lookups.clock import Clock, clock
-from tb_privateuse1.views.view_inputs import Rank
+from tb_privateuse1.views.reduced_traces import Rank
 from tests.server.test_routes import BASE, problem
 from tests.support import trace_files
 from tests.support.make import kernel, step, trace

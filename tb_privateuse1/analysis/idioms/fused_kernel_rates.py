@@ -1,0 +1,89 @@
+"""Estimate the rates that a fused kernel would reach: the best that this recording has reached."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, graph
+from tb_privateuse1.analysis.roofs.best_rates import best_rate, best_roofs
+from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
+from tb_privateuse1.analysis.roofs.rates import DeviceRates, device_rates
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+
+_OF_DATA_SHEET = 0.9
+"""The share of the printed bandwidth that copies reach on most devices (BabelStream)."""
+_OF_COPIES = 0.85
+"""The share of a copy's rate that kernels with arithmetic and reductions reach."""
+_ALIKE = 1.05
+"""Durations within a twentieth are equal: kernels take some µs, and clocks tick in 0.03 to 1 µs."""
+
+
+class Reachable(Struct, frozen=True):
+    """Rates per second that this recording, or else the data sheet, promises; None if unknown."""
+
+    memory: float | None
+    """Bytes, of a kernel that computes on its way."""
+    products: dict[str, float]
+    """FLOPs of products by type (``RATE_TYPES``)."""
+
+
+@memoize
+def reachable(trace: Trace) -> Reachable:
+    """Return the rates that the device sustained, never more than its data sheet's."""
+    rates = device_rates(trace)
+    seen = best_roofs(rates.rows, rates.resolution_ns, rates.given.cache_bytes, fastest_share=1.0)
+    best = {roof.key: roof.rate for roof in seen}
+    products: dict[str, float] = {}
+    for (kind, dtype, matrix), rate in best.items():
+        if kind == "compute":
+            limit = rates.given.matrix if matrix else rates.given.vector
+            held = min(rate, float(limit[RATE_TYPES.index(dtype)]))
+            products[dtype] = max(products.get(dtype, 0.0), held)
+    return Reachable(_memory(trace, rates), products)
+
+
+def printed_memory(trace: Trace) -> float:
+    """Return the bandwidth that copies reach by the data sheet, or did here; infinite if unknown.
+
+    A product reads its operands at the rate of a copy.
+    """
+    printed = device_rates(trace).given.memory
+    if np.isfinite(printed):
+        return _OF_DATA_SHEET * printed
+    found = reachable(trace).memory
+    return np.inf if found is None else found / _OF_COPIES
+
+
+@memoize
+def start_up_ns(trace: Trace) -> int:
+    """Return the time that a kernel takes at least: of the shortest, what its bytes do not need.
+
+    It is 0 if no rate is known. Where all kernels are alike, it is about 0 as well.
+    """
+    nodes, reads, rate = graph(trace).nodes, graph(trace).reads, reachable(trace).memory
+    usable = np.isin(nodes.role, FUSIBLE) & nodes.known
+    if rate is None or not usable.any():
+        return 0
+    shortest = int(nodes.duration_ns[usable].min())
+    # Several are as short, up to the clock's resolution: the one with the fewest bytes is closest.
+    alike = np.flatnonzero(usable & (nodes.duration_ns <= _ALIKE * shortest))
+    moved = sums(reads.node, reads.bytes, len(nodes)) + nodes.written_bytes
+    return max(round(shortest - 1e9 * int(moved[alike].min()) / rate), 0)
+
+
+def _memory(trace: Trace, rates: DeviceRates) -> float | None:
+    """Return the rate of a fused kernel, from those of the fusible kernels: its own kind."""
+    rows, printed = rates.rows, rates.given.memory
+    found = graph(trace)
+    fusible = lookup(np.isin(found.nodes.role, FUSIBLE), found.kernel_node, False)
+    least = rates.given.cache_bytes if np.isfinite(rates.given.cache_bytes) else 0
+    chosen = fusible & (rows.bytes > least)
+    longest = rows.longest_ns(rates.resolution_ns)[chosen]
+    best = best_rate(rows.bytes[chosen], rows.duration_ns[chosen], longest)
+    if best is not None:
+        return _OF_COPIES * min(best, printed)
+    return _OF_COPIES * _OF_DATA_SHEET * printed if np.isfinite(printed) else None

@@ -1,0 +1,190 @@
+"""Find matrix products whose result is read in part only: the logits of a whole prompt, say.
+
+A tensor is known by its number of elements. Behind a product, those who read as many elements
+before another product writes them read its result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
+from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
+from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
+from tb_privateuse1.analysis.work.arguments import (
+    ITEM_BYTES,
+    Arguments,
+    UnknownWork,
+)
+from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, starts_run, sums_before
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import F64, I64, Bools
+
+_VIEWS = frozenset(
+    (
+        "view", "reshape", "unsafe_view", "transpose", "t", "permute", "unsqueeze", "squeeze",
+        "detach", "alias", "view_as", "flatten", "unflatten", "movedim", "contiguous",
+    )
+)  # fmt: skip
+_CASTS = frozenset(("to", "to_copy", "copy", "float", "half", "bfloat16", "type_as", "clone"))
+_PASS, _ALONG, _ROWWISE, _PART, _WHOLE = range(5)
+"""What an operator does with a tensor: nothing, one element after the other, one row after the
+other, take a part of it, or read all of it."""
+_LITTLE = 0.5
+"""The greatest share of a result that is "a part" of it."""
+
+
+class UnreadRows(Struct, frozen=True, eq=False):
+    """Rows of ``trace.ops`` with the share of their work that nobody reads.
+
+    ``products`` are those with a product.
+    """
+
+    rows: I64
+    shares: F64
+    products: I64
+
+
+class _Reads(Struct, frozen=True, eq=False):
+    """Tensors that operators read or products write, by thread, elements and time."""
+
+    op: I64
+    thread: I64
+    elements: I64
+    what: I64
+    """One of the constants above; -1 for a product's result."""
+    part: F64
+    """The share that is taken."""
+    of_rows: Bools
+    """The part is not one of the last dimension."""
+
+
+@memoize
+def unread_rows(trace: Trace) -> UnreadRows:
+    """Return products, and what works on their results, where only a part is read later.
+
+    Parts that together are more than half of the result count as all of it. Without any reader
+    nothing is known.
+    """
+    reads = _reads(trace)
+    writes = reads.what < 0
+    segment = np.cumsum(writes | starts_run(reads.thread, reads.elements)) - 1
+    count = int(segment[-1]) + 1 if len(segment) else 0
+    written = mask_of(segment[writes], count)
+    part = np.bincount(segment, weights=reads.part, minlength=count)
+    takes = reads.what == _PART
+    first_part = groupby.minima(segment[takes], np.flatnonzero(takes), count, len(segment))
+    late = np.arange(len(segment)) > first_part[segment]
+    columns, rowwise = np.zeros((2, count), np.bool_)
+    columns[segment[takes & ~reads.of_rows]] = True
+    rowwise[segment[reads.what == _ROWWISE]] = True
+    whole = mask_of(
+        segment[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
+    )
+    good = written & (part > 0) & (part <= _LITTLE) & ~whole & ~(columns & rowwise)
+    chosen = good[segment] & (writes | np.isin(reads.what, (_ALONG, _ROWWISE)))
+    rows, shares = reads.op[chosen], 1 - part[segment[chosen]]
+    products = writes[chosen]
+    shares[products] = np.minimum(shares[products], _beyond_reading(trace, rows[products]))
+    rows, place = np.unique(rows, return_index=True)
+    return UnreadRows(rows, shares[place], rows[products[place]])
+
+
+def _reads(trace: Trace) -> _Reads:
+    """Return who reads and writes tensors of each size, among the outermost operators."""
+    ops = trace.ops
+    rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
+    columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
+    first, call = groupby.group_rows(*(column[rows] for column in columns))
+    calls = [_reads_of(trace, row) for row in rows[first].tolist()]
+    count = np.array([len(one) for one in calls], np.int64)
+    flat = np.array([read for one in calls for read in one], np.float64).reshape(-1, 4)
+    own, read = range_rows(sums_before(count)[call], count[call])
+    table = flat[read]
+    product, elements = _results(trace, rows)
+    op = np.concatenate((rows[own], product))
+    size = np.concatenate((table[:, 0].astype(np.int64), elements))
+    what = np.concatenate((table[:, 1].astype(np.int64), np.full(len(product), -1)))
+    part = np.concatenate((table[:, 2], np.zeros(len(product))))
+    of_rows = np.concatenate((table[:, 3] > 0, np.zeros(len(product), np.bool_)))
+    written = np.isin(size, elements)
+    # A product that reads as many elements as it writes reads the result before.
+    order = np.lexsort((what < 0, ops.start_ns[op], size, ops.thread[op]))
+    order = order[written[order]]
+    return _Reads(
+        op=op[order],
+        thread=ops.thread[op[order]].astype(np.int64),
+        elements=size[order],
+        what=what[order],
+        part=part[order],
+        of_rows=of_rows[order],
+    )
+
+
+def _results(trace: Trace, rows: I64) -> tuple[I64, I64]:
+    """Return the outermost operators with a single product, and the elements of its result."""
+    ops, work = trace.ops, operator_work(trace)
+    products = np.flatnonzero(work.matrix & (work.written_bytes > 0))
+    outermost = mask_of(rows, len(ops))
+    top = np.where(
+        outermost[products], products, intervals.nearest(ops.parent, outermost)[products]
+    )
+    products, top = products[top >= 0], top[top >= 0]
+    single = np.bincount(top, minlength=len(ops))[top] == 1
+    item = np.array([max(size, 1) for size in ITEM_BYTES.values()], np.int64)
+    return top[single].astype(np.int64), (work.written_bytes // item[work.dtype])[products[single]]
+
+
+def _reads_of(trace: Trace, row: int) -> list[tuple[int, int, float, int]]:
+    """Return elements, use, part, and whether that is one of rows, by tensor that a call reads."""
+    if (call := read_call(trace, row)) is None:
+        return []
+    sizes = {one.numel for one in call.tensors() if len(one.shape) > 1}
+    use, part, of_rows = _use(call, kind_of(call.name, trace.vendor))
+    x = call.optional(0)
+    if use != _WHOLE and (x is None or len(call.inputs) == 0):
+        use = _WHOLE
+    many = sum(one.numel == x.numel for one in call.tensors()) > 1 if x is not None else False
+    if use in (_ALONG, _ROWWISE) and many and reduced_name(call.name) != "copy":
+        use = _WHOLE  # it adds up two of these
+    return [(size, use, part, of_rows) for size in sorted(sizes)]
+
+
+def _use(call: Arguments, kind: str) -> tuple[int, float, int]:
+    """Return what a call does with its first tensor, the part that it takes, and of what."""
+    word = reduced_name(call.name).strip("_")
+    if word in _VIEWS:
+        return _PASS, 0.0, 0
+    if kind == "elementwise" or word in _CASTS:
+        return _ALONG, 0.0, 0
+    if word in ("softmax", "log_softmax"):
+        return _ROWWISE, 0.0, 0
+    if word not in CUTS:
+        return _WHOLE, 0.0, 0
+    try:
+        part, dim = cut_share(call, word)
+    except UnknownWork:
+        return _WHOLE, 0.0, 0
+    of_rows = dim != len(call.tensor(0).shape) - 1
+    return (_PASS, 0.0, 0) if part >= 1 else (_PART, part, int(of_rows))
+
+
+def _beyond_reading(trace: Trace, rows: I64) -> F64:
+    """Return the share of each operator's device time beyond reading its operands once."""
+    rate = printed_memory(trace)
+    if not np.isfinite(rate):
+        return np.ones(len(rows))
+    ops, kernels, work = trace.ops, trace.kernels, operator_work(trace)
+    outermost = mask_of(rows, len(ops))
+    around = intervals.nearest(ops.parent, outermost)
+    around[rows] = rows
+    owner = lookup(around, kernels.op, NONE)
+    time = groupby.sums(owner, kernels.end_ns - kernels.start_ns, len(ops))[rows]
+    read = groupby.sums(around, np.maximum(work.read_bytes, 0), len(ops))[rows]
+    return np.clip(1 - read / rate * 1e9 / np.maximum(time, 1), 0, 1)
