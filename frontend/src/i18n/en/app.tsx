@@ -42,7 +42,7 @@ export const help = {
     "← → ↑ ↓": "The next range, the one above or below",
     "[ ]":
       "Along the arrows: back to the operator that launched it or its forward one, on to its first kernel or backward one",
-    drag: "Select a stretch of time on the tracks you drag over: its length and what is in it; then drag its edges",
+    drag: "Select an interval on the tracks you drag over: its length and what is in it; then drag its edges",
     f: "Fit the selection; 0 shows the whole recording",
     c: "Show the critical path",
     m: "Set or remove a mark where the pointer is",

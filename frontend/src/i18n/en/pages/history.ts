@@ -42,8 +42,8 @@ export const history = {
     utilization: { title: "Utilization", help: "Busy device time as a share of the steps" },
     mfu: { title: "MFU", help: "Model FLOPs utilization of the complete steps" },
     memory: { title: "Memory peak", help: "Most bytes allocated on the device" },
-    saving: { title: "Saving", help: "Greatest saving of a finding, as a share of the judged steps" },
+    saving: { title: "Saving", help: "Greatest saving of a finding, as a share of the analyzed steps" },
     finding: { title: "Top finding", help: "The finding with the greatest saving" },
-    verdict: { title: "Limit", help: "What limits the judged steps" },
+    verdict: { title: "Limit", help: "What limits the analyzed steps" },
   },
 };

@@ -47,7 +47,7 @@ export const memory = {
   allocatedInAll: "Total allocated",
   events: (events: number) => plural(events, "memory event"),
   allocatedInAllHelp: "Sum of all allocations.",
-  releasedInAll: "Released in all",
+  releasedInAll: "Total freed",
   asMuch: "as much as allocated",
   inAll: (change: string) => `${change} in all`,
   releasedInAllHelp: "Sum of all releases that were reported.",

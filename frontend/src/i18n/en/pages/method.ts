@@ -101,7 +101,7 @@ export const method = {
       help: "The host's thread was interrupted between an event and its time stamp.",
     },
     crossing: { name: "Crossing marks", help: "Fit no schedule of one stream." },
-    claims: { name: "Claims", help: "Stretches that launched nothing, and calls that waited." },
+    claims: { name: "Claims", help: "Intervals that launched nothing, and calls that waited." },
     dropped_claims: { name: "Dropped claims", help: "Contradicted the device times." },
     elsewhere: {
       name: "Durations from other recordings",

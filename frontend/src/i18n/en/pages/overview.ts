@@ -40,7 +40,7 @@ export const recordingLine = {
 
 /** What limits the recording. */
 export const verdictLine = {
-  longest: "The longest stretch on the timeline",
+  longest: "The longest interval on the timeline",
 };
 
 /** The average step. */
@@ -158,12 +158,12 @@ export const timeAccount = {
   onPathHelp: "Of the step, on average: its part of the critical path. Time off the path gains nothing.",
   small: (classes: number, share: string) => `${plural(classes, "class", "classes")} below 1 %: ${share}`,
   fold: "Fold classes below 1 %",
-  stretches: "Stretches",
-  stretchesHelp: "The number of stretches of time.",
+  stretches: "Intervals",
+  stretchesHelp: "The number of intervals.",
   longest: "Longest",
-  longestHelp: "The longest stretch; the link shows it on the timeline.",
+  longestHelp: "The longest interval; the link shows it on the timeline.",
   names: "Name",
-  largest: "Longest stretches",
+  largest: "Longest intervals",
   place: "Place",
   function: "Function",
   duration: "Duration",

@@ -172,7 +172,7 @@ export const topFindings = {
   others: (n: number) => plural(n, "other finding"),
   all: (n: number) => `All ${count(n)} findings`,
   why: "Why, and how to fix it",
-  ofSteps: (time: string) => `${time} of the judged steps`,
+  ofSteps: (time: string) => `${time} of the analyzed steps`,
   perStep: (time: string) => `${time} per step`,
 };
 

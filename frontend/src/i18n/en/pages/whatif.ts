@@ -34,7 +34,7 @@ export const whatif = {
   unsteady: "Recorded step",
   nothingSteady: "no step is steady",
   measuredHelp:
-    "The judged time of a steady step, on average, or of the selected one, as recorded. Start-up, compilation, captures and drained work are left out, as in advice. The average step of the overview is that of all complete steps.",
+    "The analyzed time of a steady step, on average, or of the selected one, as recorded. Start-up, compilation, captures and drained work are left out, as in advice. The average step of the overview is that of all complete steps.",
   predicted: "Predicted",
   withChanges: "with the changes",
   nothingChanged: "nothing is changed yet",
