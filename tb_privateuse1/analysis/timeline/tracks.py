@@ -6,18 +6,27 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tb_privateuse1.analysis.account import stretches
+from tb_privateuse1.analysis.account.classes import NUMBER
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
     DEVICE,
     FRAMES,
+    OPERATORS,
     STEPS,
     Pyramid,
 )
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 
 TrackKind = Literal["steps", "operators", "frames", "device", "annotations"]
+
+_LIMITS = 0.05
+"""The share of the recording in which the device waits for Python: with less, a stack of some 30
+rows would hide more than it explains."""
 
 _KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device", "annotations")
 
@@ -40,11 +49,16 @@ class Track(Struct, frozen=True):
     """Ranges that lie too deep to be drawn."""
     owner: int
     """Row of its thread or stream in the trace's table; 0 for the steps."""
+    main: bool
+    """Whether it is of the thread that drives the training loop."""
+    open: bool
+    """Whether it shows all of its rows at first: Python's frames do if they limit the steps."""
 
 
 def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
     """Return all tracks of a pyramid, in its order."""
     tracks, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
+    main, limits = thread_roles(trace).main, _python_limits(trace)
     found = []
     # Tracks share the texts of their group: there may be 100,000 tracks.
     groups: dict[str, tuple[str, str]] = {}
@@ -65,9 +79,21 @@ def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
                 busy_ns=None if missing else int(tracks.busy_ns[i]),
                 hidden=int(tracks.hidden[i]),
                 owner=owner,
+                main=kind in (OPERATORS, FRAMES) and owner == main,
+                open=kind != FRAMES or (owner == main and limits),
             )
         )
     return tuple(found)
+
+
+@memoize
+def _python_limits(trace: Trace) -> bool:
+    """Return whether the device waits for Python in a relevant share of the recording."""
+    if not len(trace.frames) or not len(trace.kernels):
+        return False
+    waits = stretches.time_stretches(trace)
+    waits = waits.take(waits.time_class == NUMBER["python"])
+    return int((waits.end_ns - waits.start_ns).sum()) >= _LIMITS * trace.end_ns
 
 
 def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:

@@ -27,3 +27,19 @@ def test_tracks_of_steps_threads_and_streams() -> None:
 def test_an_empty_trace_has_no_tracks() -> None:
     """Without events there are no tracks."""
     assert list_tracks(Trace(), build_pyramid(Trace())) == ()
+
+
+def test_python_that_the_device_waits_for_is_open() -> None:
+    """Only the main thread's frames, and only if they cost a relevant share of the recording."""
+
+    def frames_of(gap: int) -> list[tuple[bool, bool]]:
+        made = trace(
+            step(1, 0, 100), frame("f", 0, 100), op("a", 0, 5), launch(1, 3, 1), kernel("k", 5, 40, 1),
+            op("a", 40 + gap, 45 + gap), launch(41 + gap, 43 + gap, 2), kernel("k", 45 + gap, 100, 2),
+            frame("g", 0, 100, thread=7),
+        )  # fmt: skip
+        found = list_tracks(made, build_pyramid(made))
+        return [(one.main, one.open) for one in found if one.kind == "frames"]
+
+    assert frames_of(30) == [(True, True), (False, False)]
+    assert frames_of(0) == [(True, False), (False, False)]
