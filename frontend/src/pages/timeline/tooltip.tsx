@@ -1,5 +1,5 @@
 // The tooltip: a range, several of them in one rectangle, or a counter's value.
-import { bound, count, counted, duration, exactDuration } from "../../lib/format";
+import { bound, count, counted, duration, exactDuration, percent } from "../../lib/format";
 import { t } from "../../i18n";
 import type { Counter, HitTarget } from "../../widgets/timeline/scene";
 import type { DrawnScene } from "./lanes";
@@ -17,6 +17,7 @@ export function Tooltip({
   under: HitTarget;
 }) {
   if (under.kind === "counter") return <CounterTip scene={scene ?? base} {...under} />;
+  if (under.kind === "summary") return <SummaryTip {...under} />;
   return scene && <Tip scene={scene} at={under.index} />;
 }
 
@@ -59,6 +60,30 @@ function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
     </>
   );
 }
+
+/** The busy share of a device in a part of the window, by family. */
+function SummaryTip({ device: { families, start, stop, inferred }, part }: SummaryProps) {
+  const parts = families[0]?.per_mille.length ?? 1;
+  const shares = families.map(({ kind, per_mille }) => ({ kind, share: (per_mille[part] ?? 0) / 1000 }));
+  const busy = shares.reduce((sum, one) => sum + one.share, 0);
+  const length = (stop - start) / parts;
+  return (
+    <>
+      <b>{texts.busyOf(percent(Math.min(1, busy)))}</b>
+      {inferred && <div class="muted">{texts.inferred}</div>}
+      {shares
+        .filter((one) => one.share > 0)
+        .map(({ kind, share }) => (
+          <div key={kind}>{`${t.operators.categories[kind]} ${percent(share)}`}</div>
+        ))}
+      <div class="muted">
+        {texts.holds(duration(Math.round(start + part * length)), duration(Math.round(length)))}
+      </div>
+    </>
+  );
+}
+
+type SummaryProps = Extract<HitTarget, { kind: "summary" }>;
 
 function CounterTip({
   scene: { curves, stop_ns },

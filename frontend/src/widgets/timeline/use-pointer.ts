@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 import { panned, span, type Camera } from "./camera";
-import { counterAt, hit, linesByTrack, type HitTarget, type Scene } from "./scene";
+import { counterAt, hit, linesByTrack, summaryAt, type HitTarget, type Scene } from "./scene";
 import type { Area } from "./selection-area";
 import type { Line } from "./track-layout";
 
@@ -122,7 +122,10 @@ function useLook({ scene, camera, lines, area, width, top }: OnCanvas) {
     setOnEdge(edge(x) !== null);
     const index = under(x, y);
     const found: HitTarget | null =
-      index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
+      index === null
+        ? (counterAt(scene, lines, camera, width, x, y + top) ??
+          summaryAt(scene, lines, camera, width, x, y + top))
+        : { kind: "rectangle", index };
     setHover(found && { under: found, x, y });
   };
   const clearHover = (): void => setHover(null);
