@@ -12,7 +12,16 @@ import { useCamera } from "../pages/timeline/url-state";
 import { useSizes } from "../pages/timeline/use-sizes";
 import { headingActions, useTracks, type Tracks } from "../pages/timeline/use-tracks";
 import { densityOf } from "../pages/timeline/window-data";
-import { around, middle, panned, showing, whole, zoomed, type Camera } from "../widgets/timeline/camera";
+import {
+  around,
+  middle,
+  panned,
+  showing,
+  span,
+  whole,
+  zoomed,
+  type Camera,
+} from "../widgets/timeline/camera";
 import { TimeCanvas } from "../widgets/timeline/canvas";
 import { withoutHidden } from "../widgets/timeline/legend";
 import { Minimap } from "../widgets/timeline/minimap";
@@ -143,7 +152,7 @@ function Loaded(props: LoadedProps) {
           shown.pick(index);
         }}
         onOpen={shown.open}
-        tooltip={(under) => <Tooltip scene={scene} base={scene} under={under} />}
+        tooltip={(under) => <Tooltip scene={scene} base={scene} under={under} window_ns={span(camera)} />}
         left={sizes.heads}
         onLeft={sizes.setHeads}
       />
@@ -281,7 +290,12 @@ function Detail({
     <div class="timedetail" role="status">
       {index !== null && (
         <div data-testid="picked">
-          <Tooltip scene={scene} base={scene} under={{ kind: "rectangle", index }} />
+          <Tooltip
+            scene={scene}
+            base={scene}
+            under={{ kind: "rectangle", index }}
+            window_ns={scene.rectangles.length_ns[index] ?? 0}
+          />
         </div>
       )}
       {level && (

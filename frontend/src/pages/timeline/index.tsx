@@ -8,7 +8,7 @@ import type { Selected } from "../../state/selection";
 import { useUnchanged } from "../../lib/use-unchanged";
 import { state } from "../../state/url";
 import { useView } from "../../state/use-result";
-import { around, middle, whole, type Camera } from "../../widgets/timeline/camera";
+import { around, middle, span, whole, type Camera } from "../../widgets/timeline/camera";
 import { TimeCanvas } from "../../widgets/timeline/canvas";
 import { withoutHidden } from "../../widgets/timeline/legend";
 import { Minimap } from "../../widgets/timeline/minimap";
@@ -146,7 +146,9 @@ function Page(props: TimelineProps) {
         onArrow={navigation.walk}
         onPick={navigation.pickRectangle}
         onOpen={navigation.openRectangle}
-        tooltip={(under) => <Tooltip scene={scene} base={drawn} under={under} />}
+        tooltip={(under) => (
+          <Tooltip scene={scene} base={drawn} under={under} window_ns={span(view.camera)} />
+        )}
         heads={heads}
         left={sizes.heads}
         onLeft={sizes.setHeads}
@@ -183,7 +185,7 @@ function Above({ selected, result, step, timeline, page }: AboveProps) {
       <Toolbar
         {...{ selected, step, ranks, tracks, view, area, find, search, critical, page }}
         marks={marks.marks}
-        show={navigation.showOf(0)}
+        show={navigation.zoomTo}
         onCritical={setCritical}
       />
       <FailedRanks failed={ranks.failed} />

@@ -1,5 +1,5 @@
 // The tooltip: a range, several of them in one rectangle, or a counter's value.
-import { bound, count, counted, duration, exactDuration, percent } from "../../lib/format";
+import { bound, count, counted, duration, exactDuration, percent, timeIn } from "../../lib/format";
 import { t } from "../../i18n";
 import type { Counter, HitTarget } from "../../widgets/timeline/scene";
 import type { DrawnScene } from "./lanes";
@@ -11,17 +11,20 @@ export function Tooltip({
   scene,
   base,
   under,
+  window_ns,
 }: {
   scene: DrawnScene | null;
   base: DrawnScene;
   under: HitTarget;
+  /** The length of what is shown: times are as exact. */
+  window_ns: number;
 }) {
   if (under.kind === "counter") return <CounterTip scene={scene ?? base} {...under} />;
   if (under.kind === "summary") return <SummaryTip {...under} />;
-  return scene && <Tip scene={scene} at={under.index} />;
+  return scene && <Tip scene={scene} at={under.index} window_ns={window_ns} />;
 }
 
-function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
+function Tip({ scene, at, window_ns }: { scene: DrawnScene; at: number; window_ns: number }) {
   const { rectangles: r } = scene;
   const many = r.count[at] ?? 1;
   const off = r.bound_ns[at] ?? 0;
@@ -44,7 +47,7 @@ function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
           : exactDuration(Math.round(r.length_ns[at] ?? 0))}
       </div>
       <div class="muted">
-        {texts.kindAt(kind, duration(r.start_ns[at] ?? 0))}
+        {texts.kindAt(kind, timeIn(r.start_ns[at] ?? 0, window_ns))}
         {look !== "measured" && (
           <>
             {off < 0 ? texts.after(texts.boundNotKnown) : ` ${bound(Math.round(off))}`}

@@ -64,7 +64,9 @@ export function usePointer(canvas: RefObject<HTMLCanvasElement | null>, shown: O
     const { x, y } = place(event);
     drag.current = dragFrom(event, y + top, camera, edge(x));
     event.preventDefault();
-    window.focus(); // which was just prevented, and without it no key comes here
+    // Both were just prevented, and without them no key comes here.
+    window.focus();
+    canvas.current?.closest<HTMLElement>("[tabindex]")?.focus({ preventScroll: true });
   };
   const onPointerMove = (event: PointerEvent): void => {
     const { x, y, at } = place(event);

@@ -15,7 +15,8 @@ from tests.support.make import kernel, op, trace
 def test_families_tile_the_busy_time() -> None:
     """Time in which several activities run goes to the one that began first."""
     made = trace(
-        op("aten::mm", 0, 9, 1), kernel("gemm", 10, 30, 1), kernel("ncclAllReduce", 20, 50, stream=9),
+        op("aten::mm", 0, 9, 1), kernel("gemm", 10, 30, 1),
+        kernel("ncclAllReduce", 20, 50, stream=9),
         kernel("elementwise_kernel", 25, 28, stream=8), kernel("gemm", 60, 80, 2),
     )  # fmt: skip
     (found,) = device_summaries(made)

@@ -34,9 +34,10 @@ def test_python_that_the_device_waits_for_is_open() -> None:
 
     def frames_of(gap: int) -> list[tuple[bool, bool]]:
         made = trace(
-            step(1, 0, 100), frame("f", 0, 100), op("a", 0, 5), launch(1, 3, 1), kernel("k", 5, 40, 1),
-            op("a", 40 + gap, 45 + gap), launch(41 + gap, 43 + gap, 2), kernel("k", 45 + gap, 100, 2),
-            frame("g", 0, 100, thread=7),
+            step(1, 0, 100), frame("f", 0, 100), frame("g", 0, 100, thread=7),
+            op("a", 0, 5), launch(1, 3, 1), kernel("k", 5, 40, 1),
+            op("a", 40 + gap, 45 + gap), launch(41 + gap, 43 + gap, 2),
+            kernel("k", 45 + gap, 100, 2),
         )  # fmt: skip
         found = list_tracks(made, build_pyramid(made))
         return [(one.main, one.open) for one in found if one.kind == "frames"]
