@@ -1,4 +1,4 @@
-"""The timeline's tracks: the device's summary, the menu of a heading, the time axis, the details."""
+"""The timeline: its device summary, the menu of a heading, the time axis, the details."""
 
 from __future__ import annotations
 
