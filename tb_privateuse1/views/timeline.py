@@ -9,9 +9,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tb_privateuse1.analysis.account import classification
 from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
+from tb_privateuse1.analysis.counters.device_summary import device_summaries
 from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.operators import groups, module_of
+from tb_privateuse1.analysis.recording.phases import PhaseKind, phases
 from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
 from tb_privateuse1.analysis.timeline.level_of_detail import (
@@ -29,6 +32,7 @@ from tb_privateuse1.trace import kernel_context, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import F64, I8, I32, I64
+from tb_privateuse1.trace.work_kinds import Kind
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, chosen_tracks, step_row
 
@@ -44,6 +48,8 @@ _LEAST = 500
 _RECTANGLE_BYTES, _POINT_BYTES, _TRACK_BYTES = 49, 20, 60
 _POINTS = 3000
 """Of all curves of an answer together."""
+_SHARES, _SHARE_PARTS = 24_000, 1200
+"""Of all device summaries of an answer together, and of each family: one for some 2 px."""
 _LONGEST_NAME = 80
 _LONGEST_FULL_NAME = 400
 """An event has it whole."""
@@ -101,6 +107,28 @@ class Curves(Struct, frozen=True):
     """As ``Rectangles.bound_ns``."""
 
 
+class Summary(Struct, frozen=True):
+    """A device's busy time by family of kernels; the families tile it."""
+
+    group_key: str
+    """The group of the device's tracks."""
+    inferred: bool
+    families: tuple[Kind, ...]
+    """Those of the whole recording with the most time first, ``other`` last."""
+    busy_ns: tuple[int, ...]
+    """Of each family, in the whole recording."""
+    first: int
+    """Its first entry in ``shares``: ``summary_parts`` for each family."""
+
+
+class Span(Struct, frozen=True):
+    """A phase of the recording."""
+
+    kind: PhaseKind
+    start_ns: int
+    end_ns: int
+
+
 class _Words(Struct, frozen=True):
     """The texts that rectangles refer to."""
 
@@ -145,6 +173,14 @@ class Timeline(Result, frozen=True):
     modules: tuple[str, ...]
     counters: tuple[Counter, ...]
     curves: Curves
+    summaries: tuple[Summary, ...]
+    """Of each device that ran anything."""
+    summary_parts: int
+    """Equal parts of the window."""
+    shares: Short
+    """Per mille of the part in which a family's kernels run, by device, family and part."""
+    phases: tuple[Span, ...]
+    """They tile the recording."""
 
 
 _Start = Annotated[int | None, "start of the window; by default that of the step or the recording"]
@@ -180,8 +216,13 @@ def timeline(
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     counters, joined = _counters(curves, start, stop, parts)
-    listed = timeline_tracks.list_tracks(trace, pyramid)
-    room = _ROOM_BYTES - _POINT_BYTES * len(joined.at_ns) - _TRACK_BYTES * len(listed)
+    summaries, summary_parts, shares = _summaries(trace, start, stop, parts)
+    listed = timeline_tracks.list_tracks(
+        trace, pyramid, opens_frames=classification.waits_for_python(trace)
+    )
+    room = (
+        _ROOM_BYTES - shares.nbytes - _POINT_BYTES * len(joined.at_ns) - _TRACK_BYTES * len(listed)
+    )
     few = min(max(most, 1), MOST)
 
     def rectangles_of(most: int) -> tuple[Rectangles, _Words]:
@@ -208,6 +249,10 @@ def timeline(
         modules=words.modules,
         counters=counters,
         curves=joined,
+        summaries=summaries,
+        summary_parts=summary_parts,
+        shares=shares,
+        phases=tuple(Span(one.kind, one.start_ns, one.end_ns) for one in phases(trace)),
     )
 
 
@@ -253,6 +298,24 @@ def _counters(
         for name in ("at_ns", "value", "bound")
     )
     return tuple(counters), Curves(at, value, bound.astype(np.float32))
+
+
+def _summaries(
+    trace: Trace, start: int, stop: int, parts: int
+) -> tuple[tuple[Summary, ...], int, Short]:
+    """Return the device summaries, the number of their parts, and the shares of each family."""
+    found = device_summaries(trace)
+    rows = sum(len(one.families) for one in found)
+    parts = max(1, min(parts, _SHARE_PARTS, _SHARES // max(rows, 1), stop - start))
+    summaries, first = [], 0
+    for one in found:
+        kinds = tuple(family.kind for family in one.families)
+        busy = tuple(family.busy_ns for family in one.families)
+        summaries.append(Summary(one.group_key, one.inferred, kinds, busy, first))
+        first += parts * len(kinds)
+    shares = [one.shares(start, stop, parts).ravel() for one in found]
+    whole = np.rint(1000 * np.concatenate([np.empty(0), *shares]))
+    return tuple(summaries), parts, whole.astype(np.int16)
 
 
 def _extent(trace: Trace, step: int | None) -> tuple[int, int]:

@@ -2173,6 +2173,15 @@ export interface Stretch {
   where: ProgramFunction | null;
 }
 
+/** A device's busy time by family of kernels; the families tile it. */
+export interface Summary {
+  group_key: string;
+  inferred: boolean;
+  families: ("gemm" | "convolution" | "attention" | "normalization" | "recurrent" | "pooling" | "softmax_loss" | "elementwise" | "reduction" | "indexing" | "random" | "copy" | "view" | "allocation" | "optimizer" | "communication" | "compiled" | "autograd" | "other")[];
+  busy_ns: number[];
+  first: number;
+}
+
 /** The result of the view. */
 export interface Timeline {
   provenance: Provenance;
@@ -2193,6 +2202,10 @@ export interface Timeline {
   modules: string[];
   counters: Counter[];
   curves: Curves;
+  summaries: Summary[];
+  summary_parts: number;
+  shares: Int16Array;
+  phases: Span[];
 }
 
 /** A part of the recording at a level of detail. */
@@ -2258,6 +2271,8 @@ export interface Track {
   busy_ns: number | null;
   hidden: number;
   owner: number;
+  main: boolean;
+  open: boolean;
 }
 
 /** Device activities without a model of their work, by name. */

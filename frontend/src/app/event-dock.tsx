@@ -24,6 +24,7 @@ export function EventDock({ selected }: { selected: Selected }) {
       testid="record"
       event={name}
       label={texts.event}
+      below={state.value.view === "timeline"}
       kind={texts.kindOf(kind, rank === undefined ? null : Number(rank))}
       close={() => go({ event: null })}
     >

@@ -30,6 +30,17 @@ export function exactDuration(ns: number | null): string {
   return `${(ns / size).toLocaleString("en-US", { maximumFractionDigits })} ${unit}`;
 }
 
+/** A time on an axis that shows `window_ns`, to about a pixel of it: `595.1234 ms` of 4 ms. */
+export function timeIn(ns: number, window_ns: number): string {
+  const [unit, size] = TIME_UNITS.find(([, one]) => Math.abs(ns) >= one) ?? ["ns", 1];
+  const most = Math.round(Math.log10(size));
+  const digits = Math.ceil(Math.log10((size * AXIS_PARTS) / Math.max(1, window_ns)));
+  return `${(ns / size).toFixed(Math.max(0, Math.min(most, digits)))} ${unit}`;
+}
+
+/** About the pixels of an axis, as a power of ten. */
+const AXIS_PARTS = 1000;
+
 /** A Unix time as the clock of whoever looks has it, to the µs: `2026-11-21 14:03:22.123456`. */
 export function wallClock(unix_us: number): string {
   return `${dateTime(Math.floor(unix_us / 1e6) * 1e9)}.${String(unix_us % 1e6).padStart(6, "0")}`;

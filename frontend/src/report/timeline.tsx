@@ -6,12 +6,22 @@ import { count, duration } from "../lib/format";
 import { useUnchanged } from "../lib/use-unchanged";
 import { Legend, useHidden } from "../pages/timeline/legend";
 import { Tooltip } from "../pages/timeline/tooltip";
+import { sceneOf, type DrawnScene } from "../pages/timeline/lanes";
 import { TrackHeadings } from "../pages/timeline/track-headings";
 import { useCamera } from "../pages/timeline/url-state";
 import { useSizes } from "../pages/timeline/use-sizes";
 import { headingActions, useTracks, type Tracks } from "../pages/timeline/use-tracks";
 import { densityOf } from "../pages/timeline/window-data";
-import { around, middle, panned, showing, whole, zoomed, type Camera } from "../widgets/timeline/camera";
+import {
+  around,
+  middle,
+  panned,
+  showing,
+  span,
+  whole,
+  zoomed,
+  type Camera,
+} from "../widgets/timeline/camera";
 import { TimeCanvas } from "../widgets/timeline/canvas";
 import { withoutHidden } from "../widgets/timeline/legend";
 import { Minimap } from "../widgets/timeline/minimap";
@@ -73,7 +83,8 @@ function useShown({ base, levels, place }: LoadedProps) {
   const { all, lines } = tracks;
   const { camera, move } = useCamera(whole(all));
   const level = levelFor(levels, camera, base.end_ns);
-  const everything = useLevel(level) ?? base;
+  const found = useLevel(level) ?? base;
+  const everything = useMemo(() => sceneOf(found), [found]);
   const hidden = useHidden();
   const scene = useMemo(() => withoutHidden(everything, "kind", hidden), [everything, hidden]);
   const [area, setArea] = useState<Camera | null>(null);
@@ -141,7 +152,7 @@ function Loaded(props: LoadedProps) {
           shown.pick(index);
         }}
         onOpen={shown.open}
-        tooltip={(under) => <Tooltip scene={scene} base={base} under={under} />}
+        tooltip={(under) => <Tooltip scene={scene} base={scene} under={under} window_ns={span(camera)} />}
         left={sizes.heads}
         onLeft={sizes.setHeads}
       />
@@ -166,13 +177,14 @@ function useMarked(item: Spot | null, area: Camera | null) {
   );
 }
 
-function useHeads(tracks: Tracks, scene: Timeline, sizes: ReturnType<typeof useSizes>) {
+function useHeads(tracks: Tracks, scene: DrawnScene, sizes: ReturnType<typeof useSizes>) {
   const { lines, lanes } = tracks;
   return useUnchanged(
     <TrackHeadings
       {...{ lines, lanes }}
       counters={scene.counters}
       curves={scene.curves}
+      devices={scene.devices}
       chosen={null}
       onChoose={() => undefined}
       onRow={sizes.setRow}
@@ -269,7 +281,7 @@ function Detail({
   picked,
   level,
 }: {
-  scene: Timeline;
+  scene: DrawnScene;
   picked: Spot | null;
   level: TimelineLevel | undefined;
 }) {
@@ -278,7 +290,12 @@ function Detail({
     <div class="timedetail" role="status">
       {index !== null && (
         <div data-testid="picked">
-          <Tooltip scene={scene} base={scene} under={{ kind: "rectangle", index }} />
+          <Tooltip
+            scene={scene}
+            base={scene}
+            under={{ kind: "rectangle", index }}
+            window_ns={scene.rectangles.length_ns[index] ?? 0}
+          />
         </div>
       )}
       {level && (
@@ -292,14 +309,14 @@ function Detail({
   );
 }
 
-function spotAt({ rectangles: r }: Timeline, i: number): Spot | null {
+function spotAt({ rectangles: r }: DrawnScene, i: number): Spot | null {
   const start = r.start_ns[i];
   if (start === undefined) return null;
   return { track: r.track[i] ?? 0, row: r.row[i] ?? 0, start, end: start + (r.length_ns[i] ?? 0) };
 }
 
 /** The rectangle of a spot in a scene: in another level it may be part of a merged one. */
-function indexOf({ rectangles: r }: Timeline, spot: Spot | null): number | null {
+function indexOf({ rectangles: r }: DrawnScene, spot: Spot | null): number | null {
   if (!spot) return null;
   let found: number | null = null;
   for (let i = 0; i < r.track.length; i += 1)

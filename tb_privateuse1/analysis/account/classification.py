@@ -36,6 +36,11 @@ KINDS: tuple[ClassName, ...] = (
 """The classes of ``breakdown.KINDS``."""
 
 
+_RELEVANT = 0.05
+"""The share of the recording in which the device waits for Python: with less, a stack of some 30
+rows would hide more than it explains."""
+
+
 def classify_time(trace: Trace, device: int | None = None) -> ClassIntervals:
     """Return the intervals of the recording, by start; they tile it without gap or overlap.
 
@@ -51,6 +56,14 @@ def class_sets(trace: Trace) -> Mapping[ClassName, intervals.Set]:
         NAMES[number]: intervals.union(every.start_ns[rows], every.end_ns[rows])
         for number, rows in groupby.split_by_value(every.time_class)
     }
+
+
+def waits_for_python(trace: Trace) -> bool:
+    """Return whether the device waits for Python in a relevant share of the recording."""
+    if not len(trace.frames) or not len(trace.kernels):
+        return False
+    waits = class_sets(trace).get("python")
+    return waits is not None and intervals.length(waits) >= _RELEVANT * trace.end_ns
 
 
 def _divide(trace: Trace, device: int | None) -> ClassIntervals:

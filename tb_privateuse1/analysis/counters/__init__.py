@@ -9,6 +9,7 @@ in windows and while kernels run, ``instance_counters`` those of some activities
 __all__ = [
     "counters",
     "curves",
+    "device_summary",
     "instance_counters",
     "recorded",
     "recorded_means",

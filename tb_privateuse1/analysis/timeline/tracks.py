@@ -6,10 +6,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
     DEVICE,
     FRAMES,
+    OPERATORS,
     STEPS,
     Pyramid,
 )
@@ -40,11 +42,16 @@ class Track(Struct, frozen=True):
     """Ranges that lie too deep to be drawn."""
     owner: int
     """Row of its thread or stream in the trace's table; 0 for the steps."""
+    main: bool
+    """Whether it is of the thread that drives the training loop."""
+    open: bool
+    """Whether it shows all of its rows at first: Python's frames do if they limit the steps."""
 
 
-def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
-    """Return all tracks of a pyramid, in its order."""
+def list_tracks(trace: Trace, pyramid: Pyramid, *, opens_frames: bool = False) -> tuple[Track, ...]:
+    """Return all tracks of a pyramid, in its order. ``opens_frames``: those of the main thread."""
     tracks, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
+    main = thread_roles(trace).main
     found = []
     # Tracks share the texts of their group: there may be 100,000 tracks.
     groups: dict[str, tuple[str, str]] = {}
@@ -65,6 +72,8 @@ def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
                 busy_ns=None if missing else int(tracks.busy_ns[i]),
                 hidden=int(tracks.hidden[i]),
                 owner=owner,
+                main=kind in (OPERATORS, FRAMES) and owner == main,
+                open=kind != FRAMES or (owner == main and opens_frames),
             )
         )
     return tuple(found)

@@ -208,6 +208,8 @@ def test_counters_tell_their_value_and_fold(dashboard: Dashboard) -> None:
     found = canvas(dashboard, run="ddp")
     told = result(dashboard, "timeline?run=ddp")["counters"]
     heads = dashboard.get("counter")
+    expect(heads).to_have_count(0)
+    dashboard.get("counters").click()
     expect(heads).to_have_count(len(told))
     assert {"utilization", "waiting", "rate"} <= {counter["what"] for counter in told}
     expect(heads.first).to_have_attribute("data-what", "utilization")
@@ -219,13 +221,12 @@ def test_counters_tell_their_value_and_fold(dashboard: Dashboard) -> None:
     tip = dashboard.get("timeline-tooltip")
     expect(tip).to_contain_text("Utilization of device 0")
     expect(tip).to_contain_text("%")
+    wait_for_state(dashboard, "p.privateuse1.lanes=g/Counters")
+    dashboard.page.reload()
+    expect(dashboard.get("counters")).to_have_attribute("aria-expanded", "true", timeout=WAIT_MS)
+    expect(heads).to_have_count(len(told))
     dashboard.get("counters").click()
     expect(heads).to_have_count(0)
-    dashboard.page.wait_for_function("location.hash.includes('p.privateuse1.lanes=c')")
-    dashboard.page.reload()
-    expect(dashboard.get("counters")).to_have_attribute("aria-expanded", "false", timeout=WAIT_MS)
-    dashboard.get("counters").click()
-    expect(heads).to_have_count(len(told))
 
 
 def test_colors_tell_the_module_and_the_url_keeps_it(dashboard: Dashboard) -> None:

@@ -165,7 +165,10 @@ def test_packed_is_what_json_says() -> None:
         dtype, offset, length = told["$column"]
         column = np.frombuffer(packed, dtype, length, base + offset)
         assert column.tolist() == plain["rectangles"][name]
-    assert {**head, "rectangles": 0, "curves": 0} == {**plain, "rectangles": 0, "curves": 0}
+    dtype, offset, length = head["shares"]["$column"]
+    assert np.frombuffer(packed, dtype, length, base + offset).tolist() == plain["shares"]
+    columns = {"rectangles": 0, "curves": 0, "shares": 0}
+    assert {**head, **columns} == {**plain, **columns}
     assert encode_columns(ask(some()).tracks) is None
 
 

@@ -76,4 +76,5 @@ export const table = {
 export const trackLayout = {
   counters: "Counters",
   pinned: "Pinned",
+  busy: "Busy",
 };

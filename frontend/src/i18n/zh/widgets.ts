@@ -76,4 +76,5 @@ export const table: Translation<typeof english.table> = {
 export const trackLayout: Translation<typeof english.trackLayout> = {
   counters: "计数器",
   pinned: "已置顶",
+  busy: "繁忙",
 };

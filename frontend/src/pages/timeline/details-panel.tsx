@@ -82,6 +82,7 @@ export function DetailsPanel({ item, lane, links, show, close }: DetailsProps) {
       label={t.inspector.event}
       kind={rank === BASE ? `${t.timelineComparison.short}: ${kind}` : kind}
       covered={state.value.event !== null}
+      below
       close={close}
     >
       <Show resource={links}>

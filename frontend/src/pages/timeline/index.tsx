@@ -8,7 +8,7 @@ import type { Selected } from "../../state/selection";
 import { useUnchanged } from "../../lib/use-unchanged";
 import { state } from "../../state/url";
 import { useView } from "../../state/use-result";
-import { around, middle, whole, type Camera } from "../../widgets/timeline/camera";
+import { around, middle, span, whole, type Camera } from "../../widgets/timeline/camera";
 import { TimeCanvas } from "../../widgets/timeline/canvas";
 import { withoutHidden } from "../../widgets/timeline/legend";
 import { Minimap } from "../../widgets/timeline/minimap";
@@ -19,7 +19,7 @@ import { AreaSummary } from "./area-summary";
 import { colorBy } from "./color-menu";
 import { useSpots } from "./critical-path";
 import { DetailsPanel } from "./details-panel";
-import { BASE } from "./lanes";
+import { BASE, sceneOf, type DrawnScene } from "./lanes";
 import { Legend, useHidden } from "./legend";
 import { MarksStrip } from "./marks-strip";
 import { useNotes, type Notes } from "./notes";
@@ -117,7 +117,7 @@ function Page(props: TimelineProps) {
   const timeline = useTimeline(props, page);
   const { hoverAt, tracks, view, area, setArea, shown, selection, navigation, sizes } = timeline;
   const { scene, failure, busy, retry } = shown;
-  const drawn = scene ?? result;
+  const drawn = useMemo(() => scene ?? sceneOf(result), [scene, result]);
   // A move of the camera changes nothing of them, and they are many.
   const heads = useUnchanged(<Headings {...{ tracks, drawn, area, setArea, sizes }} />, [
     tracks.lines,
@@ -146,7 +146,9 @@ function Page(props: TimelineProps) {
         onArrow={navigation.walk}
         onPick={navigation.pickRectangle}
         onOpen={navigation.openRectangle}
-        tooltip={(under) => <Tooltip scene={scene} base={result} under={under} />}
+        tooltip={(under) => (
+          <Tooltip scene={scene} base={drawn} under={under} window_ns={span(view.camera)} />
+        )}
         heads={heads}
         left={sizes.heads}
         onLeft={sizes.setHeads}
@@ -171,7 +173,7 @@ function Above({ selected, result, step, timeline, page }: AboveProps) {
   const { marks, notes, sizes, width, selection, shown, by } = timeline;
   const { camera, move } = view;
   const place = (): Camera => area ?? placeOfNote(selection, marks.marks, camera);
-  const scene = shown.everything ?? result;
+  const scene = useMemo(() => shown.everything ?? sceneOf(result), [shown.everything, result]);
   // A move of the camera changes nothing of it.
   const legend = useUnchanged(<Legend scene={scene} by={by} hidden={shown.hidden} />, [
     scene,
@@ -183,7 +185,7 @@ function Above({ selected, result, step, timeline, page }: AboveProps) {
       <Toolbar
         {...{ selected, step, ranks, tracks, view, area, find, search, critical, page }}
         marks={marks.marks}
-        show={navigation.showOf(0)}
+        show={navigation.zoomTo}
         onCritical={setCritical}
       />
       <FailedRanks failed={ranks.failed} />
@@ -302,13 +304,25 @@ function Overview({ tracks, result, camera, move, marks, left }: OverviewProps) 
         none={!lines.some((line) => line.kind === "group" && line.key !== "")}
         set={(only) => tracks.arrange({ only })}
       />
+      {arrangement.hidden.size > 0 && (
+        <button
+          type="button"
+          class="quiet unhide"
+          title={t.trackHeadings.hiddenTracks(arrangement.hidden.size)}
+          aria-label={t.trackHeadings.hiddenTracks(arrangement.hidden.size)}
+          data-testid="show-hidden"
+          onClick={() => tracks.arrange({ hidden: new Set() })}
+        >
+          +{arrangement.hidden.size}
+        </button>
+      )}
     </Minimap>
   );
 }
 
 interface HeadingsProps {
   tracks: Tracks;
-  drawn: Pick<Result, "counters" | "curves">;
+  drawn: Pick<DrawnScene, "counters" | "curves" | "devices">;
   area: Area | null;
   setArea: (area: Area | null) => void;
   sizes: Sizes;
@@ -322,6 +336,7 @@ function Headings({ tracks, drawn, area, setArea, sizes }: HeadingsProps) {
       lanes={lanes}
       counters={drawn.counters}
       curves={drawn.curves}
+      devices={drawn.devices}
       chosen={area?.tracks ?? null}
       onChoose={(id) => {
         if (area?.tracks) setArea({ ...area, tracks: withTrackToggled(area.tracks, id) });

@@ -1,7 +1,7 @@
 // The ranks on the timeline, and what they draw as one scene.
 import type { Timeline, Track } from "../../api/types";
 import type { Selected } from "../../state/selection";
-import type { Curves, Rectangles, Scene } from "../../widgets/timeline/scene";
+import type { Curves, DeviceShares, Rectangles, Scene } from "../../widgets/timeline/scene";
 import { sectionOf, trackId, trackOf } from "../../widgets/timeline/track-layout";
 
 /** In the place of a rank's number, the baseline of the comparison: another recording. */
@@ -31,6 +31,25 @@ export function trackIn(lanes: readonly Lane[], id: number): Track | undefined {
   return lanes[sectionOf(id)]?.base.tracks.find((one) => one.id === trackOf(id));
 }
 
+/** The summaries of a rank's devices on the clock of the first rank. */
+function devicesOf({ start_ns, stop_ns, summaries, summary_parts: parts, shares }: Timeline, shift: number) {
+  return summaries.map(
+    ({ inferred, families, busy_ns, first }): DeviceShares => ({
+      inferred,
+      start: start_ns + shift,
+      stop: stop_ns + shift,
+      families: families.map((kind, i) => ({
+        kind,
+        busy_ns: busy_ns[i] ?? 0,
+        per_mille: shares.subarray(first + i * parts, first + (i + 1) * parts),
+      })),
+    }),
+  );
+}
+
+/** The scene of one rank, which is the only one. */
+export const sceneOf = (scene: Timeline): DrawnScene => ({ ...scene, devices: devicesOf(scene, 0) });
+
 /** The scene of a rank, if it is there. */
 type Scenes = ReadonlyMap<number, { scene: Timeline }>;
 
@@ -44,7 +63,7 @@ interface Part {
 /** All ranks as one scene, on the clock of the first. */
 export function joinRanks(lanes: readonly Lane[], scenes: Scenes): DrawnScene | null {
   const first = lanes[0] && scenes.get(lanes[0].rank)?.scene;
-  if (!first || lanes.length === 1) return first ?? null;
+  if (!first || lanes.length === 1) return first ? sceneOf(first) : null;
   const parts = lanes.flatMap((lane, at) => {
     const scene = scenes.get(lane.rank)?.scene;
     return scene ? [{ lane, at, scene }] : [];
@@ -67,6 +86,7 @@ export function joinRanks(lanes: readonly Lane[], scenes: Scenes): DrawnScene | 
     table_names: first.table_names,
     counters,
     curves,
+    devices: lanes.flatMap((lane) => devicesOf(scenes.get(lane.rank)?.scene ?? lane.base, lane.shift)),
     stop_ns: first.stop_ns,
     shift_bound_ns: Math.max(...parts.map(({ scene }) => scene.shift_bound_ns)),
   };

@@ -1,5 +1,5 @@
 // The tooltip: a range, several of them in one rectangle, or a counter's value.
-import { bound, count, counted, duration, exactDuration } from "../../lib/format";
+import { bound, count, counted, duration, exactDuration, percent, timeIn } from "../../lib/format";
 import { t } from "../../i18n";
 import type { Counter, HitTarget } from "../../widgets/timeline/scene";
 import type { DrawnScene } from "./lanes";
@@ -11,16 +11,20 @@ export function Tooltip({
   scene,
   base,
   under,
+  window_ns,
 }: {
   scene: DrawnScene | null;
   base: DrawnScene;
   under: HitTarget;
+  /** The length of what is shown: times are as exact. */
+  window_ns: number;
 }) {
   if (under.kind === "counter") return <CounterTip scene={scene ?? base} {...under} />;
-  return scene && <Tip scene={scene} at={under.index} />;
+  if (under.kind === "summary") return <SummaryTip {...under} />;
+  return scene && <Tip scene={scene} at={under.index} window_ns={window_ns} />;
 }
 
-function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
+function Tip({ scene, at, window_ns }: { scene: DrawnScene; at: number; window_ns: number }) {
   const { rectangles: r } = scene;
   const many = r.count[at] ?? 1;
   const off = r.bound_ns[at] ?? 0;
@@ -43,7 +47,7 @@ function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
           : exactDuration(Math.round(r.length_ns[at] ?? 0))}
       </div>
       <div class="muted">
-        {texts.kindAt(kind, duration(r.start_ns[at] ?? 0))}
+        {texts.kindAt(kind, timeIn(r.start_ns[at] ?? 0, window_ns))}
         {look !== "measured" && (
           <>
             {off < 0 ? texts.after(texts.boundNotKnown) : ` ${bound(Math.round(off))}`}
@@ -59,6 +63,30 @@ function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
     </>
   );
 }
+
+/** The busy share of a device in a part of the window, by family. */
+function SummaryTip({ device: { families, start, stop, inferred }, part }: SummaryProps) {
+  const parts = families[0]?.per_mille.length ?? 1;
+  const shares = families.map(({ kind, per_mille }) => ({ kind, share: (per_mille[part] ?? 0) / 1000 }));
+  const busy = shares.reduce((sum, one) => sum + one.share, 0);
+  const length = (stop - start) / parts;
+  return (
+    <>
+      <b>{texts.busyOf(percent(Math.min(1, busy)))}</b>
+      {inferred && <div class="muted">{texts.inferred}</div>}
+      {shares
+        .filter((one) => one.share > 0)
+        .map(({ kind, share }) => (
+          <div key={kind}>{`${t.operators.categories[kind]} ${percent(share)}`}</div>
+        ))}
+      <div class="muted">
+        {texts.holds(duration(Math.round(start + part * length)), duration(Math.round(length)))}
+      </div>
+    </>
+  );
+}
+
+type SummaryProps = Extract<HitTarget, { kind: "summary" }>;
 
 function CounterTip({
   scene: { curves, stop_ns },

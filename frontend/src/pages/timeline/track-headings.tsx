@@ -1,11 +1,13 @@
 // The labels on the left of the timeline: fold and unfold tracks and groups, pin and move them.
+import { useState } from "preact/hooks";
 import type { Counter, Curves, Track } from "../../api/types";
-import { count, counted, duration } from "../../lib/format";
+import { count, counted, duration, percent } from "../../lib/format";
 import { Edge } from "../../widgets/controls/edge";
 import { COUNTERS, type Line } from "../../widgets/timeline/track-layout";
 import { t } from "../../i18n";
 import { greatest } from "../../widgets/timeline/painter";
-import { trackIn, type Lane } from "./lanes";
+import { trackIn, type DrawnScene, type Lane } from "./lanes";
+import { isMenuKey, TrackMenu, type MenuActions, type MenuPlace } from "./track-menu";
 import { LEAST_ROW_PX, MOST_ROW_PX } from "./use-sizes";
 import "./track-headings.css";
 
@@ -13,17 +15,17 @@ const texts = t.trackHeadings;
 /** The kind of counters among those of tracks. */
 const COUNTER = "counter";
 
-interface HeadsProps {
+interface HeadsProps extends MenuActions {
   lines: readonly Line[];
   lanes: readonly Lane[];
   /** Of all ranks. */
   counters: readonly Counter[];
   curves: Curves;
+  devices: DrawnScene["devices"];
   /** The tracks that the selected stretch of time is on; null if it is on all, or there is none. */
   chosen: readonly number[] | null;
   onChoose: (id: number) => void;
   onToggle: (id: number) => void;
-  onPin: (id: number) => void;
   /** A pinned track, one place higher. */
   onLift: (id: number) => void;
   onGroup: (key: string) => void;
@@ -67,8 +69,25 @@ export function TrackFilter({
 }
 
 export function TrackHeadings(props: HeadsProps) {
+  const [menu, setMenu] = useState<MenuPlace | null>(null);
+  const open = (event: MouseEvent | KeyboardEvent, x: number, y: number): void => {
+    const head = (event.target as Element).closest<HTMLElement>(".track-head");
+    const line = head && props.lines.find((one) => one.y === head.offsetTop);
+    if (!line || line.kind === "rank" || (line.kind === "group" && line.key === "")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setMenu({ line, x, y });
+  };
   return (
-    <>
+    <div
+      onContextMenu={(e) => open(e, e.clientX, e.clientY)}
+      onKeyDown={(e) => {
+        if (!isMenuKey(e)) return;
+        const { left, bottom } = (e.target as Element).getBoundingClientRect();
+        open(e, left, bottom);
+      }}
+    >
+      {menu && <TrackMenu at={menu} {...props} close={() => setMenu(null)} />}
       {props.lines.map((line) => (
         <Head
           key={`${line.kind}${line.kind === "track" || line.kind === "counter" ? line.id : line.key}`}
@@ -76,7 +95,7 @@ export function TrackHeadings(props: HeadsProps) {
           {...props}
         />
       ))}
-    </>
+    </div>
   );
 }
 
@@ -88,6 +107,8 @@ function Head({ line, ...props }: HeadProps) {
       return <RankHead line={line} {...props} />;
     case "group":
       return <GroupHead line={line} {...props} />;
+    case "summary":
+      return <SummaryHead line={line} {...props} />;
     case "track":
       return <TrackHead line={line} {...props} />;
   }
@@ -142,6 +163,45 @@ function CounterHead({ line, lines, lanes, counters, curves, onRow }: HeadProps)
         {counter.inferred && texts.inferred}
       </small>
       <RowEdge {...{ line, lines, lanes, onRow }} kind={COUNTER} rows={1} />
+    </div>
+  );
+}
+
+/** A device's summary: its busy share, or that of each family. */
+function SummaryHead({ line, lanes, devices, onGroup }: HeadProps) {
+  const device = devices[line.id];
+  if (!device) return null;
+  const whole = lanes[0]?.base.end_ns ?? 0;
+  const share = (ns: number): string => percent(whole > 0 ? ns / whole : null);
+  const busy = share(device.families.reduce((sum, one) => sum + one.busy_ns, 0));
+  const rows = line.folded
+    ? [{ label: line.label, busy }]
+    : device.families.map((one) => ({ label: t.operators.categories[one.kind], busy: share(one.busy_ns) }));
+  return (
+    <div
+      class={line.folded ? "track-head summary" : "track-head summary open"}
+      style={styleOf(line)}
+      title={`${line.label}: ${texts.busyShare(busy)}\n${texts.busyHelp}`}
+      data-testid="summary"
+      data-folded={line.folded}
+    >
+      <button
+        type="button"
+        class="quiet"
+        aria-expanded={!line.folded}
+        aria-label={folds(line.folded, texts.families)}
+        onClick={() => onGroup(line.key)}
+      >
+        {line.folded ? "▸" : "▾"}
+      </button>
+      <div>
+        {rows.map((row) => (
+          <div key={row.label}>
+            <span>{row.label}</span>
+            <small>{row.busy}</small>
+          </div>
+        ))}
+      </div>
     </div>
   );
 }

@@ -34,6 +34,8 @@ export interface Navigation {
   openRectangle: (rectangle: number) => void;
   /** Selects a range of the rank at a place and brings it to the screen. */
   showOf: (place: number) => (item: Item) => void;
+  /** The same with the range over most of the screen. */
+  zoomTo: (item: Item) => void;
   /** Selects the stretch of time that was drawn. */
   draw: (drawn: DrawnArea) => void;
   /** Goes to the range that an arrow key leads to. */
@@ -68,6 +70,13 @@ export function useNavigation(parts: Parts): Navigation {
     showOf: (place) => (item) => {
       const lane = lanes[place];
       if (lane) show(spotOf(item, lane, place));
+    },
+    zoomTo: (item) => {
+      const [lane] = lanes;
+      if (!lane) return;
+      const spot = spotOf(item, lane, 0);
+      show(spot);
+      move(around(spot.start, spot.end, all));
     },
     draw: ({ heights, ...drawn }) => {
       const { start, stop } = within(drawn, all);
@@ -131,7 +140,7 @@ export function useShortcuts(parts: Shortcuts): void {
   const { all } = tracks;
   const { camera, move } = view;
   const { linked, spot, place } = selection;
-  const { showOf, pick } = navigation;
+  const { showOf, zoomTo, pick } = navigation;
   const showLink = (item: Item | null | undefined): void => {
     if (item) showOf(place)(item);
   };
@@ -152,7 +161,7 @@ export function useShortcuts(parts: Shortcuts): void {
     ...(area && state.value.event === null && { Escape: () => pick(null) }),
     "[": () => showLink(linked?.operator ?? linked?.launch ?? linked?.forward),
     "]": () => showLink(linked?.kernels[0] ?? linked?.backward[0]),
-    n: () => search.next(1, showOf(0)),
-    N: () => search.next(-1, showOf(0)),
+    n: () => search.next(1, zoomTo),
+    N: () => search.next(-1, zoomTo),
   });
 }

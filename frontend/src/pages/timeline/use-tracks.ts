@@ -56,11 +56,13 @@ export function useTracks(ranks: Shown, heights: RowHeights): Tracks {
 
 /** What the headings of tracks do. */
 export function headingActions({ arrangement, arrange, lines, numbers }: Tracks) {
-  const { pinned, toggled, groups, order } = arrangement;
+  const { pinned, toggled, groups, order, hidden } = arrangement;
   return {
     onToggle: (id: number) => arrange({ toggled: flipped(toggled, id) }),
     onPin: (id: number) =>
       arrange({ pinned: pinned.includes(id) ? pinned.filter((other) => other !== id) : [...pinned, id] }),
+    onHide: (line: Line) => arrange({ hidden: flipped(hidden, line.kind === "track" ? line.id : line.key) }),
+    onFilter: (only: string) => arrange({ only }),
     onLift: (id: number) => arrange({ pinned: lifted(pinned, id) }),
     onGroup: (key: string) => arrange({ groups: flipped(groups, key) }),
     onRaise: (key: string) => arrange({ order: raised(lines, key, order) }),
@@ -88,6 +90,10 @@ export function unfold({ lanes, numbers, arrangement, lines, arrange }: Tracks, 
     return;
   }
   const key = `${sectionOf(id) === 0 ? "" : numbers[sectionOf(id)]}/${track.group_key}`;
+  if (arrangement.hidden.has(id) || arrangement.hidden.has(key)) {
+    arrange({ hidden: new Set([...arrangement.hidden].filter((one) => one !== id && one !== key)) });
+    return;
+  }
   arrange({
     toggled: folded ? flipped(arrangement.toggled, id) : arrangement.toggled,
     groups: hidden ? flipped(arrangement.groups, key) : arrangement.groups,
@@ -101,6 +107,7 @@ function sectionsOf({ lanes, known }: Shown): Section[] {
     short: rank === BASE ? t.timelineComparison.short : String(rank),
     above: rank === BASE,
     counters: base.counters,
+    summaries: base.summaries,
     tracks: base.tracks.map((track) => ({ ...track, id: trackId(at, track.id) })),
   }));
 }

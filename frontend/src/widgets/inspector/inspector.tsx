@@ -1,4 +1,5 @@
-// The one panel that tells of what is selected: at the right of the page, in narrow windows below it.
+// The one panel about the selection: at the right of the page; below it in narrow windows, and where the
+// page's width is a scale of time.
 // It lies in the frame's grid, wherever in the page it is drawn. Its size is the reader's, on all pages.
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
@@ -31,21 +32,23 @@ interface InspectorProps {
   event?: string;
   /** Another one is over it: it stays as it is. */
   covered?: boolean;
+  /** Below the page, whatever the width of the window. */
+  below?: boolean;
   close: () => void;
   children: ComponentChildren;
 }
 
 export function Inspector(props: InspectorProps) {
-  const { testid, label, kind, value, event, covered = false, close, children } = props;
+  const { testid, label, kind, value, event, covered = false, below = false, close, children } = props;
   const panel = useRef<HTMLElement>(null);
-  const side = useSide();
+  const side = useSide(below);
   const [size, setSize] = useSize(side);
   useReturnFocus();
   useEscape(!covered, close);
   return (
     <section
       ref={panel}
-      class="inspector"
+      class={`inspector ${side}`}
       data-testid={testid}
       data-value={value}
       data-event={event}
@@ -71,8 +74,8 @@ export function Inspector(props: InspectorProps) {
   );
 }
 
-/** Where it is docked in a window of this width. */
-function useSide(): Side {
+/** The side of the page that it is docked at. */
+function useSide(below: boolean): Side {
   const [narrow, setNarrow] = useState(() => window.matchMedia(NARROW).matches);
   useEffect(() => {
     const query = window.matchMedia(NARROW);
@@ -81,7 +84,7 @@ function useSide(): Side {
     query.addEventListener("change", look);
     return () => query.removeEventListener("change", look);
   }, []);
-  return narrow ? "bottom" : "right";
+  return narrow || below ? "bottom" : "right";
 }
 
 /** The size that the reader chose; the frame's grid reads it from the document. */

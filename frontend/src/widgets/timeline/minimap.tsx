@@ -1,7 +1,7 @@
 // The whole recording in a strip, with the part that is shown: drag to look elsewhere.
 import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { centered, span, type Camera } from "./camera";
+import { centered, span, zoomed, type Camera } from "./camera";
 import { duration } from "../../lib/format";
 import { t } from "../../i18n";
 import { LETTER_PX, timeTicks } from "../charts/ticks";
@@ -76,7 +76,7 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
           <line key={at} class="mark" x1={x(at)} x2={x(at)} y2={HEIGHT} />
         ))}
       </svg>
-      <Ruler camera={camera} width={width} left={left} />
+      <Ruler {...{ camera, all, width, left, onCamera }} />
     </div>
   );
 }
@@ -95,11 +95,53 @@ function useWidthBeside(box: RefObject<HTMLElement | null>, left: number): numbe
   return width;
 }
 
-/** The times of the part that is shown. */
-function Ruler({ camera, width, left }: { camera: Camera; width: number; left: number }) {
+interface RulerProps extends Pick<MinimapProps, "camera" | "all" | "left" | "onCamera"> {
+  width: number;
+}
+
+/** A shorter drag was meant as a click. */
+const DRAG_PX = 4;
+
+/** The times of the part that is shown: a drag zooms to what it goes over. */
+function Ruler({ camera, all, width, left, onCamera }: RulerProps) {
+  const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
   const scale = width / span(camera);
+  const place = (event: PointerEvent): number =>
+    event.clientX - (event.currentTarget as Element).getBoundingClientRect().left;
+  const zoom = (): void => {
+    setDrag(null);
+    if (!drag || Math.abs(drag.to - drag.from) < DRAG_PX) return;
+    const [start, stop] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)].map(
+      (px) => camera.start + px / scale,
+    );
+    onCamera(zoomed({ start: start ?? 0, stop: stop ?? 0 }, 1, start ?? 0, all));
+  };
   return (
-    <svg class="ruler" width={width} height={RULER} style={{ marginLeft: `${left}px` }} aria-hidden="true">
+    <svg
+      class="ruler"
+      width={width}
+      height={RULER}
+      style={{ marginLeft: `${left}px` }}
+      aria-hidden="true"
+      data-testid="time-axis"
+      onPointerDown={(e) => {
+        e.currentTarget.setPointerCapture(e.pointerId);
+        setDrag({ from: place(e), to: place(e) });
+      }}
+      onPointerMove={(e) => {
+        if (drag) setDrag({ from: drag.from, to: place(e) });
+      }}
+      onPointerUp={zoom}
+      onPointerCancel={() => setDrag(null)}
+    >
+      {drag && (
+        <rect
+          class="dragged"
+          x={Math.min(drag.from, drag.to)}
+          width={Math.abs(drag.to - drag.from)}
+          height={RULER}
+        />
+      )}
       {timeTicks(camera.start, camera.stop, width / 120).map((tick) => {
         const at = (tick.at - camera.start) * scale;
         // Left of the last tick, where there is no room on its right.

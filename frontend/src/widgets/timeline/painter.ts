@@ -3,6 +3,7 @@
 import type { Area } from "./selection-area";
 import type { Palette } from "../charts/canvas-colors";
 import type { Line } from "./track-layout";
+import { summary } from "./summary-row";
 import { follow, place, placeOrFold, ROW_GAP_PX } from "./critical-path-line";
 import {
   linesByTrack,
@@ -48,6 +49,8 @@ export function paint(
   const drawn = rectangles(context, scene, view, picked, palette);
   for (const line of view.lines) {
     const one = line.kind === "counter" ? scene.counters[line.id] : undefined;
+    const device = line.kind === "summary" ? scene.devices[line.id] : undefined;
+    if (device && visible(line, view)) summary(context, device, line, view, palette, stripes);
     if (one && visible(line, view)) counter(context, one, scene.curves, line, view, palette);
   }
   follow(context, picked.path, view, palette);

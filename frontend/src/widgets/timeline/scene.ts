@@ -1,5 +1,5 @@
 // What a timeline draws: rectangles in columns, as they came over the wire, and what is picked.
-import type { Rectangles as OfRank } from "../../api/types";
+import type { Rectangles as OfRank, Summary } from "../../api/types";
 import type { Camera } from "./camera";
 import { GAP_PX, type Line } from "./track-layout";
 
@@ -39,6 +39,22 @@ export interface Curves {
   bound: Float32Array;
 }
 
+/** The share of time in which kernels of a family run, in equal parts of a window. */
+export interface FamilyShares {
+  kind: Summary["families"][number];
+  /** In the whole recording. */
+  busy_ns: number;
+  per_mille: Int16Array;
+}
+
+/** A device's busy time; the families tile it. */
+export interface DeviceShares {
+  inferred: boolean;
+  start: number;
+  stop: number;
+  families: readonly FamilyShares[];
+}
+
 export interface Scene {
   rectangles: Rectangles;
   names: readonly string[];
@@ -50,6 +66,8 @@ export interface Scene {
   modules: readonly string[];
   counters: readonly Counter[];
   curves: Curves;
+  /** Of all devices of all ranks. */
+  devices: readonly DeviceShares[];
 }
 
 /** A range somewhere in the timeline, on the screen or not. */
@@ -171,10 +189,35 @@ function nearest(
   return found;
 }
 
-/** What lies at a place: a rectangle, or a counter and its entry that holds there. */
+/** What lies at a place: a rectangle, a counter and its entry that holds there, or a device's summary
+ * and its part. */
 export type HitTarget =
   | { kind: "rectangle"; index: number }
-  | { kind: "counter"; counter: Counter; entry: number };
+  | { kind: "counter"; counter: Counter; entry: number }
+  | { kind: "summary"; device: DeviceShares; part: number };
+
+/** The device summary at a place of the canvas, where it has values. */
+export function summaryAt(
+  scene: Scene,
+  lines: readonly Line[],
+  camera: Camera,
+  width: number,
+  x: number,
+  y: number,
+): HitTarget | null {
+  const line = lines.find((one) => y >= one.y && y < one.y + one.height);
+  const device = line?.kind === "summary" ? scene.devices[line.id] : undefined;
+  if (!device) return null;
+  const part = partAt(device, camera.start + (x / width) * (camera.stop - camera.start));
+  return part === null ? null : { kind: "summary", device, part };
+}
+
+/** The part of a summary's window that holds a time. */
+export function partAt({ start, stop, families }: DeviceShares, time: number): number | null {
+  const parts = families[0]?.per_mille.length ?? 0;
+  const part = Math.floor(((time - start) / (stop - start)) * parts);
+  return part >= 0 && part < parts ? part : null;
+}
 
 /** The counter at a place of the canvas, where it has a value. */
 export function counterAt(

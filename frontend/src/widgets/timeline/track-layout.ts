@@ -11,6 +11,10 @@ export interface TrackShape {
   kind: string;
   label: string;
   ranges: number;
+  /** Of the thread that drives the training loop. */
+  main: boolean;
+  /** Whether it usually shows all of its rows. */
+  open: boolean;
 }
 
 /** What is drawn of one rank. The first is the selected one. */
@@ -24,12 +28,15 @@ export interface Section {
   above?: boolean;
   tracks: readonly TrackShape[];
   counters: readonly { label: string }[];
+  /** Of each device, the busy time by family of kernels. */
+  summaries: readonly { group_key: string; families: readonly string[] }[];
 }
 
-/** One line of the timeline: the heading of a rank or of a group, a track or a counter. */
+/** One line of the timeline: the heading of a rank or of a group, a device's summary, a track or a
+ * counter. */
 export interface Line {
-  kind: "rank" | "group" | "track" | "counter";
-  /** Of a track its number, of a counter its place among those of all ranks. */
+  kind: "rank" | "group" | "summary" | "track" | "counter";
+  /** Of a track its number, of a counter or a summary its place among those of all ranks. */
   id: number;
   label: string;
   /** Of a group and what is in it, its name in the URL; of a rank its number. */
@@ -38,7 +45,8 @@ export interface Line {
   height: number;
   /** Of a track, the height of one of its rows. */
   row_px: number;
-  /** Of a track, with its first row only; of a group, with its heading only. */
+  /** Of a track, with its first row only; of a group, with its heading only; of a summary, without a
+   * row for each family. */
   folded: boolean;
   pinned: boolean;
   /** Of a folded group, the tracks that it has. */
@@ -53,6 +61,9 @@ export const ROW_PX = 17;
 export const GAP_PX = 7;
 const GROUP_PX = 22;
 export const COUNTER_PX = 32;
+const SUMMARY_PX = 40;
+/** Streams that take more than this begin closed: the main thread is on the first screen, too. */
+const STREAMS_PX = 160;
 /** More tracks than any rank has. */
 const STRIDE = 1 << 16;
 
@@ -79,30 +90,34 @@ export interface Arrangement {
   pinned: readonly number[];
   groups: ReadonlySet<string>;
   order: readonly string[];
+  /** Tracks, and groups by their keys, that the reader hides. */
+  hidden: ReadonlySet<number | string>;
   /** Words that a track has in its name or that of its group; others are not shown, but pinned ones. */
   only: string;
 }
 
-/** `3,p5,c,g/Process 1,o/Device 0,wautograd`: track 3, the counters and a group are folded other than
- * usual, track 5 is pinned, a group comes first, only tracks with that word are shown. */
+/** `3,p5,h6,g/Process 1,o/Device 0,wautograd`: track 3 and a group are folded other than
+ * usual, track 5 is pinned, another hidden, a group comes first, only tracks with that word are shown. */
 export function parseLanes(text: string | null, ranks: readonly number[]): Arrangement {
   const found = {
     toggled: new Set<number>(),
     pinned: [] as number[],
     groups: new Set<string>(),
     order: [] as string[],
+    hidden: new Set<number | string>(),
     only: "",
   };
   for (const word of (text ?? "").split(",")) {
-    const id = trackNamed(word.replace(/^p/, ""), ranks);
-    if (word === "c") found.groups.add(OWN_COUNTERS);
-    else if (word.startsWith("w")) found.only = decoded(word.slice(1));
+    const id = trackNamed(word.replace(/^[ph]/, ""), ranks);
+    if (word.startsWith("w")) found.only = decoded(word.slice(1));
     else if (id !== null) {
       if (word.startsWith("p")) found.pinned.push(id);
+      else if (word.startsWith("h")) found.hidden.add(id);
       else found.toggled.add(id);
-    } else if (/^[go](-1|\d*)\//.test(word)) {
+    } else if (/^[goh](-1|\d*)\//.test(word)) {
       const key = decoded(word.slice(1));
       if (word.startsWith("g")) found.groups.add(key);
+      else if (word.startsWith("h")) found.hidden.add(key);
       else found.order.push(key);
     }
   }
@@ -110,15 +125,16 @@ export function parseLanes(text: string | null, ranks: readonly number[]): Arran
 }
 
 export function lanesText(
-  { toggled, pinned, groups, order, only }: Arrangement,
+  { toggled, pinned, groups, order, hidden, only }: Arrangement,
   ranks: readonly number[],
 ): string | null {
   const track = (id: number): string => trackText(id, ranks);
   const words = [
     [...toggled].map(track),
     pinned.map((id) => `p${track(id)}`),
-    [...groups].map((key) => (key === OWN_COUNTERS ? "c" : `g${encoded(key)}`)),
+    [...groups].map((key) => `g${encoded(key)}`),
     order.map((key) => `o${encoded(key)}`),
+    [...hidden].map((one) => `h${typeof one === "number" ? track(one) : encoded(one)}`),
     only ? [`w${encoded(only)}`] : [],
   ];
   return words.flat().join(",") || null;
@@ -134,9 +150,9 @@ function decoded(text: string): string {
   }
 }
 
-/** Usually only Python's frames are folded: they are deep, and the operators tell most. */
-export function isFolded(track: TrackShape, arrangement: Arrangement): boolean {
-  return track.rows > 1 && (track.kind === "frames") !== arrangement.toggled.has(track.id);
+/** Usually only those of Python's frames are folded that do not limit the steps: they are deep. */
+export function isFolded(track: Pick<TrackShape, "id" | "rows" | "open">, arrangement: Arrangement): boolean {
+  return track.rows > 1 && track.open === arrangement.toggled.has(track.id);
 }
 
 /** The set with one more, or without it. */
@@ -156,8 +172,8 @@ export function fits(words: string, name: string): boolean {
 
 /** What the group of counters is called in the URL. */
 export const COUNTERS = "Counters";
-/** The first rank's counters, which the URL has as `c`. */
-const OWN_COUNTERS = `/${COUNTERS}`;
+/** Behind the name of a device's group: its families. */
+const FAMILIES = "/families";
 
 /** What most lines have not. */
 const PLAIN = { row_px: 0, folded: false, pinned: false, tracks: [] };
@@ -170,8 +186,8 @@ interface Drawing {
   heights: RowHeights;
 }
 
-/** Pinned tracks, then of each rank: steps, counters, devices, threads by how much they have. Of
- * further ranks usually only steps and devices are open. */
+/** Pinned tracks, then of each rank: steps, devices, counters, the main thread, others by how much they
+ * have. Of further ranks usually only steps and devices are open. */
 export function layout(
   sections: readonly Section[],
   arrangement: Arrangement,
@@ -185,17 +201,18 @@ export function layout(
     const label = section.title === null ? one.label : `${section.short ?? section.rank}: ${one.label}`;
     addTrack(drawing, { ...one, label }, "", true);
   }
-  let counters = 0;
+  const first = { counter: 0, summary: 0 };
   const numbered = sections.map((section, at) => {
-    const first = counters;
-    counters += section.counters.length;
-    return { section, at, first };
+    const own = { ...first };
+    first.counter += section.counters.length;
+    first.summary += section.summaries.length;
+    return { section, at, first: own };
   });
-  for (const { section, at, first } of [
+  for (const { section, at, first: own } of [
     ...numbered.filter((one) => one.section.above),
     ...numbered.filter((one) => !one.section.above),
   ])
-    addSection(drawing, section, at, first);
+    addSection(drawing, section, at, own);
   return drawing.lines;
 }
 
@@ -231,55 +248,122 @@ function addTrack(drawing: Drawing, one: TrackShape, key: string, pinned: boolea
   });
 }
 
-/** `at` is the place of the rank, `first` that of its first counter among those of all ranks. */
-function addSection(drawing: Drawing, section: Section, at: number, first: number): void {
+/** One row, or one for each family. */
+function addSummary(
+  drawing: Drawing,
+  section: Section,
+  group: { key: string; groupKey: string },
+  first: number,
+): void {
+  const at = section.summaries.findIndex((one) => one.group_key === group.groupKey);
+  const families = section.summaries[at]?.families.length ?? 0;
+  if (families === 0) return;
+  const key = group.key + FAMILIES;
+  const open = drawing.arrangement.groups.has(key);
+  add(drawing, {
+    ...PLAIN,
+    kind: "summary",
+    id: first + at,
+    label: t.trackLayout.busy,
+    key,
+    height: open ? families * ROW_PX + GAP_PX : SUMMARY_PX,
+    row_px: open ? ROW_PX : SUMMARY_PX,
+    folded: !open,
+  });
+}
+
+interface Group {
+  key: string;
+  /** The same without the rank. */
+  groupKey: string;
+  group: string;
+  tracks: TrackShape[];
+  kind: "device" | "counters" | "threads";
+}
+
+/** `at` is the place of the rank; `first` are those of its first counter and summary among those of all
+ * ranks. */
+function addSection(
+  drawing: Drawing,
+  section: Section,
+  at: number,
+  first: { counter: number; summary: number },
+): void {
   const { arrangement, heights } = drawing;
   const has = (name: string): boolean => fits(arrangement.only, name);
   const keyOf = (group: string): string => `${at === 0 ? "" : section.rank}/${group}`;
-  const isClosed = (key: string, usually: boolean): boolean =>
-    (at > 0 && usually) !== arrangement.groups.has(key);
   if (section.title !== null) addHeading(drawing, "rank", section.title, String(section.rank));
   const rest = section.tracks.filter(
     (one) =>
-      !arrangement.pinned.includes(one.id) && (one.kind === "steps" || has(`${one.group} ${one.label}`)),
+      !arrangement.pinned.includes(one.id) &&
+      !arrangement.hidden.has(one.id) &&
+      (one.kind === "steps" || has(`${one.group} ${one.label}`)),
   );
   const counted = section.counters.flatMap((counter, i) =>
-    has(`${t.trackLayout.counters} ${counter.label}`) ? [{ label: counter.label, id: first + i }] : [],
+    has(`${t.trackLayout.counters} ${counter.label}`)
+      ? [{ label: counter.label, id: first.counter + i }]
+      : [],
   );
   for (const one of rest.filter((one) => one.kind === "steps"))
     addTrack(drawing, one, keyOf(one.group_key), false);
-  const groups = grouped(rest).map(({ key, group, tracks }) => ({ key: keyOf(key), group, tracks }));
-  if (counted.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: t.trackLayout.counters, tracks: [] });
-  for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
-    const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
-    addHeading(drawing, "group", group, key, closed ? tracks.map((one) => one.id) : null);
+  const groups = grouped(rest, counted.length > 0)
+    .map((one) => ({ ...one, key: keyOf(one.groupKey) }))
+    .filter((one) => !arrangement.hidden.has(one.key));
+  const usual = usuallyClosed(groups, drawing, at);
+  for (const one of reordered(groups, arrangement.order)) {
+    const { key, group, tracks, kind } = one;
+    const closed = usual(one) !== arrangement.groups.has(key);
+    addHeading(drawing, "group", group, key, closed ? tracks.map((track) => track.id) : null);
+    if (kind === "device") addSummary(drawing, section, one, first.summary);
     if (closed) continue;
-    for (const one of tracks) addTrack(drawing, one, key, false);
+    for (const track of tracks) addTrack(drawing, track, key, false);
     const height = heights["counter"] ?? COUNTER_PX;
-    if (tracks.length === 0)
+    if (kind === "counters")
       for (const { id, label } of counted)
         add(drawing, { ...PLAIN, kind: "counter", id, label, key, height });
   }
 }
 
-/** Groups of tracks but the steps, those of devices first, then by how much they have. */
-function grouped(tracks: readonly TrackShape[]): { key: string; group: string; tracks: TrackShape[] }[] {
+/** Which groups of a rank are usually closed: counters unless the reader looks for some, many streams, and
+ * threads of further ranks. */
+function usuallyClosed(groups: readonly Group[], { heights, arrangement }: Drawing, at: number) {
+  const streams = groups.filter((one) => one.kind === "device").flatMap((one) => one.tracks);
+  const tall = streams.reduce((sum, one) => sum + one.rows * (heights[one.kind] ?? ROW_PX) + GAP_PX, 0);
+  return ({ kind }: Group): boolean =>
+    kind === "counters" ? arrangement.only === "" : kind === "device" ? tall > STREAMS_PX : at > 0;
+}
+
+/** Devices, counters, then threads: first of all the main one with its process, others by how much they
+ * have. */
+function grouped(tracks: readonly TrackShape[], counters: boolean): Omit<Group, "key">[] {
   const groups = new Map<string, TrackShape[]>();
   for (const one of tracks)
     if (one.kind !== "steps") groups.set(one.group_key, [...(groups.get(one.group_key) ?? []), one]);
-  const size = (of: TrackShape[]): number =>
-    (of.some((one) => one.kind === "device") ? Infinity : 0) + of.reduce((sum, one) => sum + one.ranges, 0);
-  const sized = [...groups].map(([key, of]) => ({
-    key,
-    group: of[0]?.group ?? key,
-    tracks: of,
+  const size = (of: readonly TrackShape[]): number =>
+    of.some((one) => one.main) ? Infinity : of.reduce((sum, one) => sum + one.ranges, 0);
+  const all = [...groups].map(([groupKey, of]): Omit<Group, "key"> & { size: number } => ({
+    groupKey,
+    group: of[0]?.group ?? groupKey,
+    tracks: [...of.filter((one) => one.main), ...of.filter((one) => !one.main)],
+    kind: of.some((one) => one.kind === "device") ? "device" : "threads",
     size: size(of),
   }));
-  return sized.sort((a, b) => (a.size === b.size ? 0 : b.size - a.size));
+  const sized = all.sort((a, b) => (a.size === b.size ? 0 : b.size - a.size));
+  const heading: Omit<Group, "key"> = {
+    groupKey: COUNTERS,
+    group: t.trackLayout.counters,
+    tracks: [],
+    kind: "counters",
+  };
+  return [
+    ...sized.filter((one) => one.kind === "device"),
+    ...(counters ? [heading] : []),
+    ...sized.filter((one) => one.kind === "threads"),
+  ];
 }
 
 /** Those that the reader has put in order take, in it, the places that they have together. */
-function reordered<G extends { key: string }>(groups: readonly G[], order: readonly string[]): G[] {
+function reordered(groups: readonly Group[], order: readonly string[]): Group[] {
   const moved = order.flatMap((key) => groups.find((group) => group.key === key) ?? []);
   return groups
     .map((group) => (moved.includes(group) ? undefined : group))

@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 import { panned, span, type Camera } from "./camera";
-import { counterAt, hit, linesByTrack, type HitTarget, type Scene } from "./scene";
+import { counterAt, hit, linesByTrack, summaryAt, type HitTarget, type Scene } from "./scene";
 import type { Area } from "./selection-area";
 import type { Line } from "./track-layout";
 
@@ -64,7 +64,7 @@ export function usePointer(canvas: RefObject<HTMLCanvasElement | null>, shown: O
     const { x, y } = place(event);
     drag.current = dragFrom(event, y + top, camera, edge(x));
     event.preventDefault();
-    window.focus(); // which was just prevented, and without it no key comes here
+    takeKeys(canvas.current);
   };
   const onPointerMove = (event: PointerEvent): void => {
     const { x, y, at } = place(event);
@@ -110,6 +110,12 @@ export function usePointer(canvas: RefObject<HTMLCanvasElement | null>, shown: O
   return { hover, clearHover, onEdge, handlers };
 }
 
+/** A press that was prevented gives neither the window nor an element the focus: no key would come. */
+function takeKeys(canvas: HTMLCanvasElement | null): void {
+  window.focus();
+  canvas?.closest<HTMLElement>("[tabindex]")?.focus({ preventScroll: true });
+}
+
 /** What is under the pointer: a rectangle, a counter, or an edge of the selected stretch. */
 function useLook({ scene, camera, lines, area, width, top }: OnCanvas) {
   const [hover, setHover] = useState<Hover | null>(null);
@@ -122,7 +128,10 @@ function useLook({ scene, camera, lines, area, width, top }: OnCanvas) {
     setOnEdge(edge(x) !== null);
     const index = under(x, y);
     const found: HitTarget | null =
-      index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
+      index === null
+        ? (counterAt(scene, lines, camera, width, x, y + top) ??
+          summaryAt(scene, lines, camera, width, x, y + top))
+        : { kind: "rectangle", index };
     setHover(found && { under: found, x, y });
   };
   const clearHover = (): void => setHover(null);

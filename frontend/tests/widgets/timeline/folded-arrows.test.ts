@@ -8,9 +8,30 @@ const section: Section = {
   rank: 0,
   title: null,
   counters: [],
+  summaries: [],
   tracks: [
-    { id: 1, kind: "operators", group: "P", group_key: "P", rows: 3, label: "t", ranges: 1 },
-    { id: 2, kind: "device", group: "D", group_key: "D", rows: 1, label: "s", ranges: 1 },
+    {
+      id: 1,
+      kind: "operators",
+      group: "P",
+      group_key: "P",
+      rows: 3,
+      label: "t",
+      ranges: 1,
+      main: false,
+      open: true,
+    },
+    {
+      id: 2,
+      kind: "device",
+      group: "D",
+      group_key: "D",
+      rows: 1,
+      label: "s",
+      ranges: 1,
+      main: false,
+      open: true,
+    },
   ],
 };
 const view = (lanes: string | null, heights = {}): View => ({

@@ -29,6 +29,7 @@ const scene: Scene = {
   modules: ["Linear_0", "Linear_1"],
   counters: [],
   curves: { at_ns: new Float64Array(0), value: new Float64Array(0), bound: new Float32Array(0) },
+  devices: [],
 };
 const keys = (by: "kind" | "name" | "module"): string[] => legendOf(scene, by).map((one) => one.key);
 

@@ -31,6 +31,7 @@ const scene: Scene = {
   looks: ["measured"],
   counters: [],
   curves: { at_ns: new Float64Array(0), value: new Float64Array(0), bound: new Float32Array(0) },
+  devices: [],
 };
 const palette = {
   of: { operator: "#cpu", kernel: "#kernel" },

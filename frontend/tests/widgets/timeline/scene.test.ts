@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { counted } from "../../../src/lib/format";
 import { lanesText, layout, parseLanes, type Section } from "../../../src/widgets/timeline/track-layout";
 import { greatest } from "../../../src/widgets/timeline/painter";
-import { counterAt, entryAt, type Scene } from "../../../src/widgets/timeline/scene";
+import { counterAt, entryAt, partAt, type Scene } from "../../../src/widgets/timeline/scene";
 
 const MEMORY = { label: "Memory", unit: "bytes", inferred: false, first: 0, points: 1 };
 const WAITING = { label: "Waiting", unit: "kernels", inferred: true, first: 1, points: 3 };
@@ -39,6 +39,7 @@ const scene: Scene = {
   launchers: [],
   counters,
   curves,
+  devices: [],
 };
 
 test("an entry holds until the next one", () => {
@@ -54,10 +55,16 @@ test("an entry holds until the next one", () => {
   expect(entryAt(curves, { ...WAITING, points: 0 }, 50)).toBeNull();
 });
 
-const rank = (of: Section["counters"]): Section => ({ rank: 0, title: null, tracks: [], counters: of });
+const rank = (of: Section["counters"]): Section => ({
+  rank: 0,
+  title: null,
+  tracks: [],
+  counters: of,
+  summaries: [],
+});
 
 describe("the lines of counters", () => {
-  const lines = layout([rank(counters)], parseLanes(null, [0]));
+  const lines = layout([rank(counters)], parseLanes("g/Counters", [0]));
   test("under their heading, each with what is there", () => {
     expect(lines.map((line) => [line.kind, line.label])).toEqual([
       ["group", "Counters"],
@@ -75,14 +82,20 @@ describe("the lines of counters", () => {
     expect(counterAt(scene, lines, camera, 200, 50, 1)).toBeNull();
     expect(counterAt(scene, lines, camera, 200, 50, 10_000)).toBeNull();
   });
-  test("fold all at once, and the URL says so", () => {
-    const folded = parseLanes("3,c,p5", [0]);
-    expect(folded.groups).toEqual(new Set(["/Counters"]));
-    expect(lanesText(folded, [0])).toBe("3,p5,c");
-    expect(lanesText({ ...folded, groups: new Set() }, [0])).toBe("3,p5");
-    expect(layout([rank(counters)], folded).map((line) => line.kind)).toEqual(["group"]);
-    expect(layout([rank([])], folded)).toEqual([]);
+  test("are closed at first, and the URL has that they are open", () => {
+    const open = parseLanes("3,p5,g/Counters", [0]);
+    expect(open.groups).toEqual(new Set(["/Counters"]));
+    expect(lanesText(open, [0])).toBe("3,p5,g/Counters");
+    const closed = { ...open, groups: new Set<string>() };
+    expect(layout([rank(counters)], closed).map((line) => line.kind)).toEqual(["group"]);
+    expect(layout([rank([])], open)).toEqual([]);
   });
+});
+
+test("the part of a device's summary that holds a time", () => {
+  const families = [{ kind: "gemm" as const, busy_ns: 5, per_mille: Int16Array.of(0, 500, 1000, 250) }];
+  const device = { inferred: false, start: 100, stop: 200, families };
+  expect([99, 100, 149, 199, 200].map((at) => partAt(device, at))).toEqual([null, 0, 1, 3, null]);
 });
 
 test("the top of a scale", () => {

@@ -38,8 +38,13 @@ test("the tracks between two heights, headings aside", () => {
     rows: 1,
     label: kind,
     ranges: 1,
+    main: false,
+    open: true,
   }));
-  const lines = layout([{ rank: 4, title: null, tracks, counters: [] }], parseLanes(null, [4]));
+  const lines = layout(
+    [{ rank: 4, title: null, tracks, counters: [], summaries: [] }],
+    parseLanes(null, [4]),
+  );
   const [heading, first, second] = lines;
   expect(heading?.kind).toBe("group");
   expect(tracksBetween(lines, 0, (heading?.height ?? 0) - 1)).toEqual([]);

@@ -20,11 +20,14 @@ const track = (section: number, id: number, kind: string, group: string, rows = 
   rows,
   label: `${kind}${id}`,
   ranges: 10 * (id + 1),
+  main: false,
+  open: kind !== "frames",
 });
 const rank = (section: number, number: number, title: string | null): Section => ({
   rank: number,
   title,
   counters: [{ label: "Utilization" }],
+  summaries: [],
   tracks: [
     track(section, 0, "steps", "Steps"),
     track(section, 1, "operators", "Process 1", 3),
@@ -42,13 +45,12 @@ const words = (sections: readonly Section[], text: string | null, ranks: readonl
         : line.label + (line.folded ? "-" : ""),
   );
 
-test("one rank: steps, counters, devices, threads", () => {
+test("one rank: steps, devices, counters, threads", () => {
   expect(words([rank(0, 4, null)], null, [4])).toEqual([
     "0.0",
-    "Counters",
-    "c0",
     "Device 0",
     "0.3",
+    "Counters-",
     "Process 1",
     "0.1",
     "0.2-",
@@ -57,7 +59,8 @@ test("one rank: steps, counters, devices, threads", () => {
     "Pinned",
     "0.3",
     "0.0",
-    "Counters-",
+    "Counters",
+    "c0",
     "Process 1",
     "0.1-",
     "0.2",
@@ -66,14 +69,14 @@ test("one rank: steps, counters, devices, threads", () => {
 
 test("of further ranks steps and devices are open, and what the URL says", () => {
   const both = [rank(0, 4, "Rank 4"), rank(1, 9, "Rank 9")];
-  const first = ["Rank 4", "0.0", "Counters", "c0", "Device 0", "0.3", "Process 1", "0.1", "0.2-"];
+  const first = ["Rank 4", "0.0", "Device 0", "0.3", "Counters-", "Process 1", "0.1", "0.2-"];
   expect(words(both, null, [4, 9])).toEqual([
     ...first,
     "Rank 9",
     "1.0",
-    "Counters-",
     "Device 0",
     "1.3",
+    "Counters-",
     "Process 1-",
   ]);
   expect(words(both, "9.1,p9.3,g9/Process 1,g9/Counters", [4, 9])).toEqual([
@@ -96,8 +99,54 @@ test("what belongs to a rank that is not shown, or is nothing, is left out", () 
     pinned: [],
     groups: new Set(),
     order: [],
+    hidden: new Set(),
     only: "",
   });
+  // Of older links: counters are closed anyway.
+  expect(parseLanes("c", [4])).toEqual(NOTHING);
+});
+
+test("what is hidden has no line, and the URL says so", () => {
+  const found = parseLanes("h1,h/Counters", [4]);
+  expect(lanesText(found, [4])).toBe("h1,h/Counters");
+  expect(layout([rank(0, 4, null)], found).map((line) => line.label)).toEqual([
+    "steps0",
+    "Device 0",
+    "device3",
+    "Process 1",
+    "frames2",
+  ]);
+});
+
+test("a device's summary stands below its heading, with a row for each family once it is open", () => {
+  const section = { ...rank(0, 4, null), summaries: [{ group_key: "Device 0", families: ["gemm", "copy"] }] };
+  const of = (text: string | null) =>
+    layout([section], parseLanes(text, [4])).filter((line) => line.kind === "summary");
+  const [closed] = of(null);
+  expect([closed?.id, closed?.folded, closed?.y]).toEqual([0, true, 46]);
+  const [open] = of("g/Device 0/families");
+  expect([open?.folded, open?.height]).toEqual([false, 2 * (open?.row_px ?? 0) + 7]);
+  expect(of("g/Device 0")).toHaveLength(1);
+});
+
+test("the main thread is on the first screen, whatever the number of streams and threads", () => {
+  const streams = Array.from({ length: 20 }, (_, i) => track(0, 10 + i, "device", "Device 0"));
+  const busy = Array.from({ length: 9 }, (_, i) => track(0, 40 + i, "operators", "Process 1", 4));
+  const main = { ...track(0, 60, "operators", "Process 2"), main: true, ranges: 1 };
+  const section = {
+    ...rank(0, 4, null),
+    tracks: [...busy, main, ...streams],
+    summaries: [{ group_key: "Device 0", families: ["gemm"] }],
+  };
+  const lines = layout([section], NOTHING);
+  expect(lines.find((line) => line.kind === "group")).toMatchObject({ label: "Device 0", folded: true });
+  expect(lines.find((line) => line.id === 60)?.y).toBeLessThan(150);
+});
+
+test("Python's frames that limit the steps show all of their rows", () => {
+  const frames = { ...track(0, 2, "frames", "Process 1", 9), open: true };
+  expect(isFolded(frames, NOTHING)).toBe(false);
+  expect(isFolded(frames, parseLanes("2", [4]))).toBe(true);
 });
 
 test("a link folds the same groups in another language", () => {
@@ -106,20 +155,13 @@ test("a link folds the same groups in another language", () => {
     ...section,
     tracks: section.tracks.map((one) => ({ ...one, group: one.group.replace("Process", "进程") })),
   };
-  expect(words([chinese], "g/Process 1", [4])).toEqual([
-    "0.0",
-    "Counters",
-    "c0",
-    "Device 0",
-    "0.3",
-    "进程 1-",
-  ]);
+  expect(words([chinese], "g/Process 1", [4])).toEqual(["0.0", "Device 0", "0.3", "Counters-", "进程 1-"]);
 });
 
 test("only tracks with these words are shown, and pinned ones", () => {
   expect(words([rank(0, 4, null)], "wprocess OPER", [4])).toEqual(["0.0", "Process 1", "0.1"]);
   expect(words([rank(0, 4, null)], "p2,wdevice", [4])).toEqual(["Pinned", "0.2-", "0.0", "Device 0", "0.3"]);
-  expect(words([rank(0, 4, null), rank(1, 9, "Rank 9")], "wutilization,g9/Counters", [4, 9])).toEqual([
+  expect(words([rank(0, 4, null), rank(1, 9, "Rank 9")], "wutilization", [4, 9])).toEqual([
     "0.0",
     "Counters",
     "c0",
@@ -143,7 +185,7 @@ test("a group moves up", () => {
   const sections = [rank(0, 4, null)];
   const lines = layout(sections, NOTHING);
   const order = raised(lines, "/Process 1", []);
-  expect(order).toEqual(["/Counters", "/Process 1", "/Device 0"]);
+  expect(order).toEqual(["/Device 0", "/Process 1", "/Counters"]);
   expect(
     layout(sections, { ...NOTHING, order })
       .filter((l) => l.kind === "group")

@@ -317,3 +317,14 @@ def check(t: Trace) -> None:
         times = sets.get(name, intervals.EMPTY)
         covered = intervals.covered_length(times, steps.start_ns, steps.end_ns)
         assert covered.tolist() == parts[part].tolist()
+
+
+@pytest.mark.parametrize(("gap", "waits"), [(30, True), (0, False)])
+def test_the_device_waits_for_python_in_a_relevant_share(gap: int, waits: bool) -> None:
+    made = trace(
+        step(1, 0, 100), frame("f", 0, 100),
+        op("a", 0, 5), launch(1, 3, 1), kernel("k", 5, 40, 1),
+        op("a", 40 + gap, 45 + gap), launch(41 + gap, 43 + gap, 2),
+        kernel("k", 45 + gap, 100, 2),
+    )  # fmt: skip
+    assert classification.waits_for_python(made) == waits

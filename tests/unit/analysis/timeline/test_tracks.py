@@ -27,3 +27,15 @@ def test_tracks_of_steps_threads_and_streams() -> None:
 def test_an_empty_trace_has_no_tracks() -> None:
     """Without events there are no tracks."""
     assert list_tracks(Trace(), build_pyramid(Trace())) == ()
+
+
+def test_only_the_main_threads_frames_are_opened() -> None:
+    made = trace(
+        step(1, 0, 100), frame("f", 0, 100), frame("g", 0, 100, thread=7),
+        op("a", 0, 5), launch(1, 3, 1), kernel("k", 5, 40, 1),
+    )  # fmt: skip
+    pyramid = build_pyramid(made)
+    for opens in (True, False):
+        found = list_tracks(made, pyramid, opens_frames=opens)
+        frames = [(one.main, one.open) for one in found if one.kind == "frames"]
+        assert frames == [(True, opens), (False, False)]

@@ -63,6 +63,7 @@ export const timeline = {
   allStarts: (bound: string) => `all starts together ${bound}`,
   inferred: "inferred",
   bounded: "inferred, only limits are known",
+  busyOf: (share: string) => `Busy ${share}`,
   holds: (from: string, time: string) => `from ${from} on, for ${time}`,
   critical: "Critical path",
   criticalHelp: "The chain of host and device events that decides when each step ends (c)",
@@ -171,6 +172,15 @@ const counters: Record<Counter["what"], string> = {
   recorded: "Recorded in the trace, in its own unit: the mean over time of each part.",
 };
 
+export const trackMenu = {
+  menuOf: (what: string) => `Menu of ${what}`,
+  pin: "Pin to the top",
+  unpin: "Unpin",
+  hide: "Hide",
+  filter: "Filter to this track",
+  copy: "Copy the name",
+};
+
 export const trackHeadings = {
   counters,
   trackKinds: {
@@ -190,6 +200,10 @@ export const trackHeadings = {
   short: (label: string) => label.replace(/ \(inferred\)$/, ""),
   inferred: ", inferred",
   allCounters: "all counters",
+  busyShare: (share: string) => `${share} of the recording`,
+  busyHelp: "Share of time in which the device runs anything, by family of kernels.",
+  families: "families of kernels",
+  hiddenTracks: (tracks: number) => `Show ${plural(tracks, "hidden track")}`,
   removeRank: (rank: string) => `Remove rank ${rank}`,
   removeRankHelp: "Remove this rank",
   fold: (what: string) => `Fold ${what}`,

@@ -59,6 +59,7 @@ export const timeline: Translation<typeof english.timeline> = {
   allStarts: (bound) => `所有开始时刻共同偏移 ${bound}`,
   inferred: "推断",
   bounded: "推断，只知道界限",
+  busyOf: (share) => `繁忙 ${share}`,
   holds: (from, time) => `自 ${from} 起，持续 ${time}`,
   critical: "关键路径",
   criticalHelp: "决定每个迭代何时结束的主机与设备事件链（c）",
@@ -156,6 +157,15 @@ const counters: Translation<typeof english.trackHeadings.counters> = {
   recorded: "trace 中记录的计数器，采用其自身的单位：每段按时间的均值。",
 };
 
+export const trackMenu: Translation<typeof english.trackMenu> = {
+  menuOf: (what) => spaced(what, "的菜单"),
+  pin: "置顶",
+  unpin: "取消置顶",
+  hide: "隐藏",
+  filter: "只显示此轨道",
+  copy: "复制名称",
+};
+
 export const trackHeadings: Translation<typeof english.trackHeadings> = {
   counters,
   trackKinds: {
@@ -173,6 +183,10 @@ export const trackHeadings: Translation<typeof english.trackHeadings> = {
   short: (label) => label.replace(/（推断）$/, ""),
   inferred: "，推断",
   allCounters: "所有计数器",
+  busyShare: (share) => spaced("占采集时间的", share),
+  busyHelp: "设备有任何活动运行的时间比例，按 kernel 类别划分。",
+  families: "kernel 类别",
+  hiddenTracks: (tracks) => `显示 ${count(tracks)} 条隐藏的轨道`,
   removeRank: (rank) => `移除 rank ${rank}`,
   removeRankHelp: "移除此 rank",
   fold: (what) => spaced("折叠", what),

@@ -1,7 +1,7 @@
 // What the trace has of one event itself: its times, how they are known, its arguments and its line.
 import type { Links } from "../../../api/types";
 import { lookOf } from "../../../lib/color";
-import { bound, duration, exactDuration, utc, wallClock } from "../../../lib/format";
+import { bound, duration, exactDuration, timeIn, utc, wallClock } from "../../../lib/format";
 import { linkProps } from "../../../state/links";
 import { t } from "../../../i18n";
 import { Fact } from "../finding-parts";
@@ -27,7 +27,8 @@ export function EventFacts({ links, shift }: FactsProps) {
         {inferred && <span class="muted">{known(links.duration_bound_ns)}</span>}
       </Fact>
       <Fact id="start" name={facts.start} title={exactDuration(start)}>
-        {duration(start)} {inferred && <span class="muted">{known(item.bound_ns)}</span>}
+        {timeIn(start, item.end_ns - item.start_ns)}{" "}
+        {inferred && <span class="muted">{known(item.bound_ns)}</span>}
       </Fact>
       {inferred && item.shift_bound_ns > 0 && (
         <Fact id="shift" name={facts.shift}>
