@@ -97,9 +97,9 @@ export function TrackMenu(props: MenuProps) {
 
 /** Moves the focus to the next entry, from the last to the first. */
 function step(menu: HTMLElement, key: "ArrowDown" | "ArrowUp"): void {
-  const entries = [...menu.querySelectorAll("button")];
-  const at = entries.findIndex((one) => one === document.activeElement);
-  entries.at((at + (key === "ArrowDown" ? 1 : -1)) % entries.length)?.focus();
+  const entries: Element[] = [...menu.querySelectorAll("button")];
+  const at = document.activeElement ? entries.indexOf(document.activeElement) : -1;
+  (entries.at((at + (key === "ArrowDown" ? 1 : -1)) % entries.length) as HTMLElement).focus();
 }
 
 /** Whether a key press asks for a context menu. */

@@ -64,9 +64,7 @@ export function usePointer(canvas: RefObject<HTMLCanvasElement | null>, shown: O
     const { x, y } = place(event);
     drag.current = dragFrom(event, y + top, camera, edge(x));
     event.preventDefault();
-    // Both were just prevented, and without them no key comes here.
-    window.focus();
-    canvas.current?.closest<HTMLElement>("[tabindex]")?.focus({ preventScroll: true });
+    takeFocus(canvas.current);
   };
   const onPointerMove = (event: PointerEvent): void => {
     const { x, y, at } = place(event);
@@ -110,6 +108,12 @@ export function usePointer(canvas: RefObject<HTMLCanvasElement | null>, shown: O
     },
   };
   return { hover, clearHover, onEdge, handlers };
+}
+
+/** What a click does unless it is prevented: without the focus no key comes here. */
+function takeFocus(canvas: HTMLCanvasElement | null): void {
+  window.focus();
+  canvas?.closest<HTMLElement>("[tabindex]")?.focus({ preventScroll: true });
 }
 
 /** What is under the pointer: a rectangle, a counter, or an edge of the selected stretch. */
