@@ -10,12 +10,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
+from tb_privateuse1.analysis.counters.device_summary import device_summaries, python_limits
 from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.recording.phases import PhaseKind, phases
 from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
-from tb_privateuse1.analysis.timeline.device_summary import device_summaries
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
     DEVICE,
@@ -223,7 +223,7 @@ def timeline(
     rows = _rows(pyramid, tracks, folded)
     counters, joined = _counters(curves, start, stop, parts)
     summaries, summary_parts, shares = _summaries(trace, start, stop, parts)
-    listed = timeline_tracks.list_tracks(trace, pyramid)
+    listed = timeline_tracks.list_tracks(trace, pyramid, python_limits(trace))
     room = (
         _ROOM_BYTES - shares.nbytes - _POINT_BYTES * len(joined.at_ns) - _TRACK_BYTES * len(listed)
     )

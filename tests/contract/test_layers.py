@@ -20,8 +20,8 @@ ROOMS = (
 imports these two."""
 BELOW_DOORS = f"capture < {ROOMS.partition(' < server')[0]} < "
 ANALYSIS = (
-    "steps < threads < operators < kernel_names < work < kernels < roofs < idioms < "
-    "memory < idle < recording < account < counters < timeline < ranks < simulation < comparison < flame"
+    "steps < threads < timeline < operators < kernel_names < work < kernels < roofs < idioms < "
+    "memory < idle < recording < account < counters < ranks < simulation < comparison < flame"
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {

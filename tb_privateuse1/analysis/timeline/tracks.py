@@ -6,8 +6,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tb_privateuse1.analysis.account import stretches
-from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
@@ -19,14 +17,9 @@ from tb_privateuse1.analysis.timeline.level_of_detail import (
 )
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import labels
-from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 
 TrackKind = Literal["steps", "operators", "frames", "device", "annotations"]
-
-_LIMITS = 0.05
-"""The share of the recording in which the device waits for Python: with less, a stack of some 30
-rows would hide more than it explains."""
 
 _KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device", "annotations")
 
@@ -55,10 +48,10 @@ class Track(Struct, frozen=True):
     """Whether it shows all of its rows at first: Python's frames do if they limit the steps."""
 
 
-def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
-    """Return all tracks of a pyramid, in its order."""
+def list_tracks(trace: Trace, pyramid: Pyramid, python_limits: bool = False) -> tuple[Track, ...]:
+    """Return all tracks of a pyramid, in its order; ``python_limits`` opens the main frames."""
     tracks, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
-    main, limits = thread_roles(trace).main, _python_limits(trace)
+    main = thread_roles(trace).main
     found = []
     # Tracks share the texts of their group: there may be 100,000 tracks.
     groups: dict[str, tuple[str, str]] = {}
@@ -80,20 +73,10 @@ def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
                 hidden=int(tracks.hidden[i]),
                 owner=owner,
                 main=kind in (OPERATORS, FRAMES) and owner == main,
-                open=kind != FRAMES or (owner == main and limits),
+                open=kind != FRAMES or (owner == main and python_limits),
             )
         )
     return tuple(found)
-
-
-@memoize
-def _python_limits(trace: Trace) -> bool:
-    """Return whether the device waits for Python in a relevant share of the recording."""
-    if not len(trace.frames) or not len(trace.kernels):
-        return False
-    waits = stretches.time_stretches(trace)
-    waits = waits.take(waits.time_class == NUMBER["python"])
-    return int((waits.end_ns - waits.start_ns).sum()) >= _LIMITS * trace.end_ns
 
 
 def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tb_privateuse1.analysis.counters.device_summary import python_limits
 from tb_privateuse1.analysis.timeline.level_of_detail import build_pyramid
 from tb_privateuse1.analysis.timeline.tracks import list_tracks
 from tb_privateuse1.trace.model import Trace
@@ -39,7 +40,7 @@ def test_python_that_the_device_waits_for_is_open() -> None:
             op("a", 40 + gap, 45 + gap), launch(41 + gap, 43 + gap, 2),
             kernel("k", 45 + gap, 100, 2),
         )  # fmt: skip
-        found = list_tracks(made, build_pyramid(made))
+        found = list_tracks(made, build_pyramid(made), python_limits(made))
         return [(one.main, one.open) for one in found if one.kind == "frames"]
 
     assert frames_of(30) == [(True, True), (False, False)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tb_privateuse1.analysis.counters.device_summary import device_summaries
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.analysis.timeline.device_summary import device_summaries
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import kernel, op, trace

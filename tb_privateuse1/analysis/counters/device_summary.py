@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.account import stretches
+from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.counters import curve_forms
 from tb_privateuse1.analysis.counters.curve_forms import Floats
 from tb_privateuse1.analysis.kernel_names import read_name
@@ -21,6 +23,9 @@ from tb_privateuse1.trace.work_kinds import Kind
 _MOST_FAMILIES = 7
 """Of more the smallest are together: a summary of 32 px shows no more, and the palette has as many
 colors."""
+_LIMITS = 0.05
+"""The share of the recording in which the device waits for Python: with less, a stack of some 30
+rows would hide more than it explains."""
 _UNSPECIFIC: tuple[Kind, ...] = ("other", "autograd", "view", "allocation")
 """Kinds of operators that do not say what their kernels do."""
 
@@ -122,3 +127,13 @@ def _family(trace: Trace, name: int, operator: int) -> Kind:
         kinds_of_work.kind_of(trace.text(operator), trace.vendor) if operator != NONE else "other"
     )
     return "other" if kind in _UNSPECIFIC else kind
+
+
+@memoize
+def python_limits(trace: Trace) -> bool:
+    """Return whether the device waits for Python in a relevant share of the recording."""
+    if not len(trace.frames) or not len(trace.kernels):
+        return False
+    waits = stretches.time_stretches(trace)
+    waits = waits.take(waits.time_class == NUMBER["python"])
+    return int((waits.end_ns - waits.start_ns).sum()) >= _LIMITS * trace.end_ns
