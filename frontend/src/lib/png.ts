@@ -39,15 +39,26 @@ export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> 
   return canvas;
 }
 
-/** A canvas with the labels beside it, each as high as it stands on the page, and a line above. */
+/** What stands around a canvas in its picture. */
+interface Around {
+  /** Beside it, each as high as it stands on the page. */
+  labels?: readonly HTMLElement[];
+  title: string;
+  /** Above it, in pixels from its left edge. */
+  ticks?: readonly { x: number; label: string }[];
+  /** Below it, with the color of each. */
+  legend?: readonly { label: string; color: string }[];
+}
+
+/** A canvas with its labels, title, axis and legend. */
 export function pictureWithLabels(
   canvas: HTMLCanvasElement,
-  labels: readonly HTMLElement[],
-  title: string,
+  { labels = [], title, ticks = [], legend = [] }: Around,
 ): HTMLCanvasElement {
   const box = canvas.getBoundingClientRect();
+  const above = ticks.length > 0 ? TITLE + AXIS : TITLE;
   const left = Math.max(0, ...labels.map((l) => l.getBoundingClientRect().width));
-  const [whole, context] = sheet(left + box.width, TITLE + box.height);
+  const [whole, context] = sheet(left + box.width, above + box.height + (legend.length > 0 ? LEGEND : 0));
   context.textBaseline = "top";
   const write = (text: string, from: HTMLElement, x: number, y: number): void => {
     const style = getComputedStyle(from);
@@ -56,23 +67,35 @@ export function pictureWithLabels(
     context.fillText(text, x, y);
   };
   write(title, document.body, MARGIN, MARGIN);
+  for (const { x, label } of ticks) {
+    write(label, document.body, MARGIN + left + x + 3, MARGIN + TITLE);
+    context.fillRect(MARGIN + left + x, MARGIN + TITLE, 1, AXIS);
+  }
+  let at = MARGIN;
+  for (const { label, color } of legend) {
+    const y = MARGIN + above + box.height + 8;
+    context.fillStyle = color;
+    context.fillRect(at, y + 2, 10, 10);
+    write(label, document.body, at + 15, y);
+    at += 15 + context.measureText(label).width + 16;
+  }
   context.save();
   context.beginPath();
-  context.rect(MARGIN, MARGIN + TITLE, left, box.height);
+  context.rect(MARGIN, MARGIN + above, left, box.height);
   context.clip();
   for (const label of labels)
     write(
       (label.querySelector("span") ?? label).textContent.trim(),
       label,
       MARGIN + 4,
-      MARGIN + TITLE + label.getBoundingClientRect().top - box.top + 2,
+      MARGIN + above + label.getBoundingClientRect().top - box.top + 2,
     );
   context.restore();
-  context.drawImage(canvas, MARGIN + left, MARGIN + TITLE, box.width, box.height);
+  context.drawImage(canvas, MARGIN + left, MARGIN + above, box.width, box.height);
   return whole;
 }
 
-const TITLE = 22;
+const [TITLE, AXIS, LEGEND] = [22, 18, 28];
 
 /** A canvas of the page's ground with a margin, on which a unit is a pixel of the page. */
 function sheet(width: number, height: number): [HTMLCanvasElement, CanvasRenderingContext2D] {

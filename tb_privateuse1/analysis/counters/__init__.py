@@ -3,7 +3,8 @@
 ``counters`` builds all curves of a trace. ``curves`` reads a window of them, ``curve_values``
 computes the values of a window's parts. ``sm_occupancy`` estimates how full the multiprocessors
 were. ``recorded`` has the counters that the trace itself contains, ``recorded_means`` their figures
-in windows and while kernels run, ``instance_counters`` those of some activities.
+in windows and while kernels run, ``instance_counters`` those of some activities. ``device_summary``
+has the busy time of each device by family of kernels.
 """
 
 __all__ = [

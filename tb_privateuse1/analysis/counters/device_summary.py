@@ -17,11 +17,11 @@ from tb_privateuse1.trace.model import KERNEL, MEMCPY, MEMSET, NONE, Kernels, Tr
 from tb_privateuse1.trace.table import F64, I8, I64
 from tb_privateuse1.trace.work_kinds import Kind
 
+_UNSPECIFIC: tuple[Kind, ...] = ("other", "autograd", "view", "allocation")
+"""Kinds of operators that do not say what their kernels do."""
 _MOST_FAMILIES = 7
 """Of more the smallest are together: a summary of 32 px shows no more, and the palette has as many
 colors."""
-_UNSPECIFIC: tuple[Kind, ...] = ("other", "autograd", "view", "allocation")
-"""Kinds of operators that do not say what their kernels do."""
 
 
 class Family(Struct, frozen=True):

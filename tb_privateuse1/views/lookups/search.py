@@ -12,11 +12,15 @@ from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace import device_times, uncertainty
 from tb_privateuse1.trace.columns import flag_names
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.lookups.event_items import TABLES, Item, TableName, item
+from tb_privateuse1.trace.table import I8, I64, Bools
+from tb_privateuse1.views.lookups.event_items import Item, TableName, item
 
 _MOST = 1000
-_MANY = 100_000
+_EXACT, _PREFIX, _SUBSTRING, _NO_MATCH = range(4)
+_ORDER: tuple[TableName, ...] = (
+    "kernels", "ops", "launches", "device_annotations", "steps", "frames",
+)  # fmt: skip
+"""Of equal matches: what runs first, then what launches it, Python's frames last."""
 
 
 class Match(Struct, frozen=True):
@@ -36,7 +40,8 @@ class Found(Struct, frozen=True):
     before: int
     """How many of them come before the first of ``items``."""
     items: tuple[Item, ...]
-    """In order of time (then of table and row)."""
+    """Whole names first, then beginnings of names, then others; of each rank by kind (device
+    activities, operators, …, Python's frames), then by time."""
     names: tuple[Match, ...]
     """The most frequent names."""
     kernels_ns: int | None
@@ -63,7 +68,8 @@ def search(
     bearing = np.where(wanted[:-1], names, 0)
     matches = int(bearing.sum())
     first = min(max(after, 0), matches)
-    page = _page(trace, wanted, matches, first, min(first + min(max(limit, 0), _MOST), matches))
+    last = min(first + min(max(limit, 0), _MOST), matches)
+    page = _page(trace, _ranks(trace, wanted, text), first, last)
     kernels = trace.kernels
     mine = np.flatnonzero(wanted[kernels.name])
     best = np.argsort(-bearing, kind="stable")[:20]
@@ -93,41 +99,44 @@ def _named(trace: Trace, text: str, exact: bool) -> Bools:
     return flag_names(trace.strings, lambda string: text and string == text)
 
 
-def _page(
-    trace: Trace, wanted: Bools, matches: int, first: int, last: int
-) -> list[tuple[TableName, int]]:
-    """Return table and row of the matches [first, last) in order of time, then of table and row.
+def _ranks(trace: Trace, wanted: Bools, text: str) -> I8:
+    """Return by string how well its name fits the text; ``_NO_MATCH`` of those that do not match.
 
-    Of many matches only those up to a time are looked at, which is later and later until there are
-    enough of them.
+    A name is compared without its namespace, too: ``mm`` is all of ``aten::mm``.
     """
-    if first == last:
-        return []
-    until = trace.end_ns + 1 if matches < _MANY else trace.end_ns * 2 * last // matches + 1
-    while True:
-        start, table, index = _until(trace, wanted, until)
-        if len(start) >= last or until > trace.end_ns:
-            break
-        until *= 2
-    # All sorted that there are would take longest: only what the page's ends have between them.
-    low, high = np.partition(start, (first, last - 1))[[first, last - 1]]
-    before = int(np.count_nonzero(start < low))
-    inside = np.flatnonzero((start >= low) & (start <= high))
-    order = inside[np.lexsort((index[inside], table[inside], start[inside]))]
-    return [(TABLES[table[i]], int(index[i])) for i in order[first - before : last - before]]
+    sought, shown = text.casefold(), display_names(trace)
+    ranks = np.full(len(wanted), _NO_MATCH, np.int8)
+    for i in np.flatnonzero(wanted).tolist():
+        full = trace.text(i).casefold()
+        names = {full, full.rpartition("::")[2], shown.get(i, "").casefold()}
+        starts = any(name.startswith(sought) for name in names)
+        ranks[i] = _EXACT if sought in names else _PREFIX if starts else _SUBSTRING
+    return ranks
 
 
-def _until(trace: Trace, wanted: Bools, until_ns: int) -> tuple[I64, I64, I64]:
-    """Return start, number of the table and row of every wanted range that starts before a time."""
-    start, table, index = [], [], []
-    for number, name in enumerate(TABLES):
-        rows = getattr(trace, name)
-        if until_ns > trace.end_ns:
-            here = np.flatnonzero(wanted[rows.name])
-        else:
-            here = np.flatnonzero(rows.start_ns < until_ns)
-            here = here[wanted[rows.name[here]]]
-        start.append(rows.start_ns[here])
-        table.append(np.full(len(here), number))
-        index.append(here)
-    return np.concatenate(start), np.concatenate(table), np.concatenate(index)
+def _page(trace: Trace, ranks: I8, first: int, last: int) -> list[tuple[TableName, int]]:
+    """Return table and row of the matches [first, last): by rank, then ``_ORDER``, then time."""
+    page: list[tuple[TableName, int]] = []
+    of_tables = [(table, ranks[getattr(trace, table).name]) for table in _ORDER]
+    before = 0
+    for rank in (_EXACT, _PREFIX, _SUBSTRING):
+        for table, own in of_tables:
+            if before >= last:
+                return page
+            size = int(np.count_nonzero(own == rank))
+            low, high = max(first - before, 0), min(last - before, size)
+            if low < high:
+                rows = np.flatnonzero(own == rank)
+                found = _by_time(getattr(trace, table).start_ns[rows], low, high)
+                page += [(table, int(row)) for row in rows[found]]
+            before += size
+    return page
+
+
+def _by_time(start_ns: I64, low: int, high: int) -> I64:
+    """Return the entries [low, high) in order of time; sorts only what lies between their times."""
+    edges = np.partition(start_ns, (low, high - 1))[[low, high - 1]]
+    before = int(np.count_nonzero(start_ns < edges[0]))
+    inside = np.flatnonzero((start_ns >= edges[0]) & (start_ns <= edges[1]))
+    order: I64 = inside[np.argsort(start_ns[inside], kind="stable")]
+    return order[low - before : high - before]

@@ -2,10 +2,11 @@
 import type { Critical } from "../../api/types";
 import { t } from "../../i18n";
 import { downloadPicture } from "../../lib/dom";
-import { duration } from "../../lib/format";
+import { duration, timeIn } from "../../lib/format";
 import { pictureWithLabels } from "../../lib/png";
 import type { Selected } from "../../state/selection";
-import { whole, type Camera } from "../../widgets/timeline/camera";
+import { timeTicks } from "../../widgets/charts/ticks";
+import { span, whole, type Camera } from "../../widgets/timeline/camera";
 import type { Area } from "../../widgets/timeline/selection-area";
 import { ColorMenu } from "./color-menu";
 import { CriticalToggle } from "./critical-path";
@@ -61,7 +62,7 @@ export function Toolbar(props: ToolbarProps) {
         class="quiet"
         title={texts.picture}
         data-testid="png-timeline"
-        onClick={() => savePicture(props.page(), camera)}
+        onClick={() => savePicture(props.page(), camera, selected)}
       >
         PNG
       </button>
@@ -78,12 +79,23 @@ function hint(area: Area | null, marks: readonly number[]): string {
   return texts.apart(duration(Math.abs(last - before)));
 }
 
-function savePicture(page: HTMLElement | null, camera: Camera): void {
+function savePicture(page: HTMLElement | null, camera: Camera, { place }: Selected): void {
   const canvas = page?.querySelector<HTMLCanvasElement>(".timeview>canvas");
-  const title = texts.pictureTitle(duration(Math.round(camera.start)), duration(Math.round(camera.stop)));
-  if (page && canvas)
-    downloadPicture(
-      "timeline.png",
-      pictureWithLabels(canvas, [...page.querySelectorAll<HTMLElement>(".track-head")], title),
-    );
+  if (!page || !canvas) return;
+  const size = span(camera);
+  const { width } = canvas.getBoundingClientRect();
+  const shown = texts.pictureTitle(timeIn(camera.start, size), timeIn(camera.stop, size));
+  const picture = pictureWithLabels(canvas, {
+    labels: [...page.querySelectorAll<HTMLElement>(".track-head")],
+    title: texts.pictureOf(place.run, place.rank, shown),
+    ticks: timeTicks(camera.start, camera.stop, width / 120).map(({ at, label }) => ({
+      x: ((at - camera.start) / size) * width,
+      label,
+    })),
+    legend: [...page.querySelectorAll<HTMLElement>(".timelegend>[data-key]")].map((one) => ({
+      label: one.textContent.trim(),
+      color: getComputedStyle(one.querySelector(".swatch") ?? one).getPropertyValue("--fill"),
+    })),
+  });
+  downloadPicture("timeline.png", picture);
 }

@@ -145,7 +145,7 @@ function SavePicture({ canvas, name, label }: SavePictureProps) {
       data-testid={`png-${name}`}
       title={t.png.save}
       onClick={() =>
-        canvas.current && downloadPicture(`${name}.png`, pictureWithLabels(canvas.current, [], label))
+        canvas.current && downloadPicture(`${name}.png`, pictureWithLabels(canvas.current, { title: label }))
       }
     >
       PNG

@@ -45,6 +45,7 @@ export const timeline = {
   fit: "Fit",
   fitHelp: "The whole recording (0)",
   picture: "Download the picture",
+  pictureOf: (run: string, rank: number, shown: string) => `${run}, rank ${rank}: ${shown}`,
   pictureTitle: (from: string, to: string) => `${from} to ${to}`,
   selected: (time: string) => `${time} selected`,
   apart: (time: string) => `marks: ${time} apart`,

@@ -44,6 +44,7 @@ export const timeline: Translation<typeof english.timeline> = {
   fit: "适应窗口",
   fitHelp: "整个采集过程（0）",
   picture: "下载图片",
+  pictureOf: (run, rank, shown) => `${run}，rank ${rank}：${shown}`,
   pictureTitle: (from, to) => `${from} 至 ${to}`,
   selected: (time) => `已选取 ${time}`,
   apart: (time) => `标记间隔 ${time}`,
