@@ -19,7 +19,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.step_names import PREFIX
+from tb_privateuse1.trace.step_names import PREFIX, step_strings
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.trace.vendor import DeviceProcess, Vendor
 
@@ -45,6 +45,11 @@ def name_categories(raw: Raw, known: Sequence[Vendor]) -> Raw:
     for vendor in known:
         for process in vendor.processes:
             rows = np.flatnonzero(free & _matches(raw, rest, process))
+            if process.steps:
+                rows = rows[_are_steps(raw, rest.take(rows), process)]
+            if process.onto is not None:
+                stream = _streams(raw, process.onto)
+                rows = rows[stream[raw.threads.pid[rest.thread[rows]]] >= 0]
             free[rows] = False
             if len(rows) and process.category:
                 own = rest.take(rows)
@@ -53,7 +58,7 @@ def name_categories(raw: Raw, known: Sequence[Vendor]) -> Raw:
                     own = replace(own, thread=thread[own.thread])
                     flows = replace(flows, thread=thread[flows.thread])
                 elif process.steps:
-                    raw, own = _as_steps(raw, own, process)
+                    raw, own = _as_steps(raw, own)
                 else:
                     own = _on_device(raw, own, process)
                 around = _around_others(own) if process.nests else np.zeros(len(own), np.bool_)
@@ -76,14 +81,20 @@ def _around_others(events: Group) -> Bools:
     return mask_of(parent, len(events))
 
 
-def _as_steps(raw: Raw, events: Group, process: DeviceProcess) -> tuple[Raw, Group]:
-    """Return the first process's events with the names of steps, and the columns with these."""
+def _are_steps(raw: Raw, events: Group, process: DeviceProcess) -> Bools:
+    """Return which events are steps: the first process's with a number, if no other steps are."""
+    if not len(events) or step_strings(raw.strings).any():
+        return np.zeros(len(events), np.bool_)
     first = raw.strings.index(_pids(raw, process)[0])
-    events = events.take(raw.threads.pid[events.thread] == first)
-    own = distinct_values(events.name).tolist()
-    numbers = [name for name in own if _NUMBER.fullmatch(raw.strings[name])]
-    events = events.take(np.isin(events.name, numbers))
-    added = tuple(PREFIX + raw.strings[name] for name in numbers)
+    names = [n for n in distinct_values(events.name).tolist() if _NUMBER.fullmatch(raw.strings[n])]
+    found: Bools = np.isin(events.name, names) & (raw.threads.pid[events.thread] == first)
+    return found
+
+
+def _as_steps(raw: Raw, events: Group) -> tuple[Raw, Group]:
+    """Return numbered events with the names of steps, and the columns with these names."""
+    numbers = distinct_values(events.name)
+    added = tuple(PREFIX + raw.strings[name] for name in numbers.tolist())
     names = np.arange(len(raw.strings), dtype=np.int32)
     names[numbers] = len(raw.strings) + np.arange(len(numbers))
     return replace(raw, strings=raw.strings + added), replace(events, name=names[events.name])

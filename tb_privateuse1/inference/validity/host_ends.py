@@ -1,8 +1,9 @@
 """Repair the ends of host ranges that end long after their recording does.
 
 A range of more than a day is longer than any recording. So is one that lasts longer than all ranges
-take to begin, if its thread contradicts it: an operator that outlasts the one around it, or a call
-of the runtime around operators. Others may be true: a wait for the device ends a recording.
+take to begin, if its thread contradicts it: an operator that outlasts the operator or the step
+around it, or a call of the runtime around operators. Others may be true: a wait for the device ends
+a recording.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import LONGEST_INLINE, Figures, Finding
 from tb_privateuse1.trace.groupby import LAST, maxima, split_by_value
 from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
@@ -42,7 +44,7 @@ def cut(raw: Raw, vendor: Vendor) -> tuple[Raw, tuple[Finding, ...]]:
     long = {c: np.flatnonzero(groups[c].end_ns - groups[c].start_ns > last - first) for c in host}
     if not any(map(len, long.values())):
         return raw, ()
-    operators = _others(groups, long)
+    operators = _others(raw, groups, long)
     limits = {c: _limits(groups[c], rows, operators) for c, rows in long.items()}
     wrong = {c: _contradicted(groups[c], long[c], limits[c], operators, c, vendor) for c in host}
     lost = {c: long[c][wrong[c]] for c in host if wrong[c].any()}
@@ -62,23 +64,26 @@ def _is_host(category: str, vendor: Vendor) -> bool:
     return category in _OPERATORS or category in _OTHERS or bool(calls)
 
 
-def _others(groups: dict[str, Group], long: dict[str, I64]) -> Group:
-    """Return the operators that are not long, and start with no long range.
+def _others(raw: Raw, groups: dict[str, Group], long: dict[str, I64]) -> Group:
+    """Return the operators and steps that are not long, and start with no long range.
 
     Of two ranges that start together, nothing but the length tells which is the outer one.
     """
     starts = np.concatenate([groups[c].start_ns[rows] for c, rows in long.items()])
+    is_step = step_strings(raw.strings)
     found = []
-    for category, group in groups.items():
-        if category.lower() in _OPERATORS:
-            kept = ~np.isin(group.start_ns, starts)
-            kept[long[category]] = False
-            found.append(group.take(kept))
+    for category in long:
+        group = groups[category]
+        kept = ~np.isin(group.start_ns, starts)
+        kept[long[category]] = False
+        if category.lower() not in _OPERATORS:
+            kept &= is_step[group.name] & (category.lower() in _OTHERS)
+        found.append(group.take(kept))
     return Group.join(found, MISSING_OF)
 
 
 def _limits(group: Group, rows: I64, operators: Group) -> I64:
-    """Return the end of the operator around each row; a late time without one."""
+    """Return the end of the operator or step around each row; a late time without one."""
     place = group.thread[rows], group.start_ns[rows]
     around = intervals.innermost(operators.thread, operators.start_ns, operators.end_ns, *place)
     limit = np.append(operators.end_ns, LAST)[around]

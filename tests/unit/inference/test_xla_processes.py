@@ -80,6 +80,15 @@ def test_steps_are_those_of_the_device(tmp_path: Path) -> None:
     assert found(trace, "joined_recordings") is None
 
 
+def test_steps_of_torch_count_and_rows_without_a_number_are_counted(tmp_path: Path) -> None:
+    torch = {**row(1, 1, "ProfilerStep#7", 5e6, 5e6 + 3000), "cat": "user_annotation"}
+    trace = read(tmp_path, [torch, *tpu(3, 0)])
+    assert [trace.text(name) for name in trace.steps.name] == ["ProfilerStep#7"]
+    assert sure(trace, "unknown_category").count == 6
+    named = read(tmp_path, [*tpu(3, 0), row(3, STEPS, "train", 6e6, 6e6 + 10)])
+    assert (sure(named, "unknown_category").count, len(named.steps)) == (4, 3)
+
+
 def test_rows_that_are_not_read_are_counted(tmp_path: Path) -> None:
     finding = sure(read(tmp_path, [*host(), *tpu(3, 0)]), "unknown_category")
     assert (finding.count, "/host:CPU" in str(finding.message)) == (4, True)

@@ -73,6 +73,15 @@ def test_a_single_range_of_its_name_ends_with_the_one_around_it() -> None:
     assert lengths(t, "aten::item") == [25_000]
 
 
+def test_operators_that_outlast_their_step() -> None:
+    events = [event for event in program() if event["name"] != "aten::linear"]
+    for at in (1, 5):
+        events[at] = events[at] | {"dur": 2**32 / 1000}
+    t = trace(*events)
+    assert sure(t, "impossible_host_ends").count == 2
+    assert (lengths(t, "aten::addmm"), t.end_ns) == ([30_000] * 3, 295_000)
+
+
 def test_long_ranges_that_nothing_contradicts_stay() -> None:
     """A wait at the end, an annotation around everything, and frames that annotations cross."""
     wait = op("aten::item", 5_000_300, 9_000_000, id=99)
