@@ -32,8 +32,10 @@ from tb_privateuse1.inference import (
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.inference.validity import (
     completeness,
+    concurrent_steps,
     device_clock,
     far_times,
+    host_ends,
     impossible_steps,
     stream_order,
     zero_times,
@@ -84,8 +86,10 @@ def build_trace(
     raw, doubts = zero_times.leave_out(raw)
     raw, far = far_times.leave_out(raw)
     raw, wrong = impossible_steps.leave_out(raw)
-    doubts += far + wrong
     vendor = vendor or trace_metadata.detect_vendor(raw, sidecar, known)
+    raw, endless = host_ends.cut(raw, vendor)
+    raw, concurrent = concurrent_steps.leave_out(raw)
+    doubts += far + wrong + endless + concurrent
     strings = Strings(raw.strings)
     meta = trace_metadata.build_meta(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
     clues = quality.collect_clues(raw, sidecar)

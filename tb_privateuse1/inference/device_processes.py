@@ -2,23 +2,33 @@
 
 torch's profiler names the category of each event. A vendor's own tool may write the device and its
 runtime as processes of their own, whose events have none (``Vendor.processes``). Their threads are
-the streams. The runtime's threads are threads of the host, which they repeat by their tid.
+the streams, unless ``DeviceProcess.onto`` says otherwise. The runtime's threads are threads of the
+host, which they repeat by their tid.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.readers.raw import Group, Raw
+from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I32, Bools
+from tb_privateuse1.trace.step_names import PREFIX, step_strings
+from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.trace.vendor import DeviceProcess, Vendor
 
 _NO_CATEGORY = ""
+_CONTROL_FLOW = "gpu_user_annotation"
+"""The category of a device's ranges around its work."""
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+"""Any number of as many digits fits into int64."""
 
 
 def name_categories(raw: Raw, known: Sequence[Vendor]) -> Raw:
@@ -35,6 +45,11 @@ def name_categories(raw: Raw, known: Sequence[Vendor]) -> Raw:
     for vendor in known:
         for process in vendor.processes:
             rows = np.flatnonzero(free & _matches(raw, rest, process))
+            if process.steps:
+                rows = rows[_are_steps(raw, rest.take(rows), process)]
+            if process.onto is not None:
+                stream = _streams(raw, process.onto)
+                rows = rows[stream[raw.threads.pid[rest.thread[rows]]] >= 0]
             free[rows] = False
             if len(rows) and process.category:
                 own = rest.take(rows)
@@ -42,13 +57,47 @@ def name_categories(raw: Raw, known: Sequence[Vendor]) -> Raw:
                     thread = _on_host(raw, process)
                     own = replace(own, thread=thread[own.thread])
                     flows = replace(flows, thread=thread[flows.thread])
+                elif process.steps:
+                    raw, own = _as_steps(raw, own)
                 else:
                     own = _on_device(raw, own, process)
-                before = [groups[process.category]] if process.category in groups else []
-                groups[process.category] = Group.join([*before, own])
+                around = _around_others(own) if process.nests else np.zeros(len(own), np.bool_)
+                _add(groups, _CONTROL_FLOW, own.take(around))
+                _add(groups, process.category, own.take(~around))
     if free.any():
         groups[_NO_CATEGORY] = rest.take(free)
     return replace(raw, groups=groups, flows=flows)
+
+
+def _add(groups: dict[str, Group], category: str, events: Group) -> None:
+    if len(events):
+        before = [groups[category]] if category in groups else []
+        groups[category] = Group.join([*before, events], MISSING_OF)
+
+
+def _around_others(events: Group) -> Bools:
+    """Return which events are around others of their thread."""
+    parent = intervals.nest(events.thread, events.start_ns, events.end_ns)
+    return mask_of(parent, len(events))
+
+
+def _are_steps(raw: Raw, events: Group, process: DeviceProcess) -> Bools:
+    """Return which events are steps: the first process's with a number, if no other steps are."""
+    if not len(events) or step_strings(raw.strings).any():
+        return np.zeros(len(events), np.bool_)
+    first = raw.strings.index(_pids(raw, process)[0])
+    names = [n for n in distinct_values(events.name).tolist() if _NUMBER.fullmatch(raw.strings[n])]
+    found: Bools = np.isin(events.name, names) & (raw.threads.pid[events.thread] == first)
+    return found
+
+
+def _as_steps(raw: Raw, events: Group) -> tuple[Raw, Group]:
+    """Return numbered events with the names of steps, and the columns with these names."""
+    numbers = distinct_values(events.name)
+    added = tuple(PREFIX + raw.strings[name] for name in numbers.tolist())
+    names = np.arange(len(raw.strings), dtype=np.int32)
+    names[numbers] = len(raw.strings) + np.arange(len(numbers))
+    return replace(raw, strings=raw.strings + added), replace(events, name=names[events.name])
 
 
 def _matches(raw: Raw, events: Group, process: DeviceProcess) -> Bools:
@@ -81,7 +130,21 @@ def _on_device(raw: Raw, events: Group, process: DeviceProcess) -> Group:
     device = np.array([number.get(pid, NONE) for pid in raw.threads.pid.tolist()], np.int64)
     own = events.id("device")
     device = np.where(own >= 0, own, device[events.thread])
-    return replace(events, ids={**events.ids, "device": device})
+    ids = {**events.ids, "device": device}
+    if process.onto is not None:
+        stream = _streams(raw, process.onto)[raw.threads.pid[events.thread]]
+        ids["stream"] = np.where(stream >= 0, stream, events.id("stream"))
+    return replace(events, ids=ids)
+
+
+def _streams(raw: Raw, wanted: re.Pattern[str]) -> I64:
+    """Return by pid the number of its last thread of a wanted name; ``NONE`` without one."""
+    streams = np.full(len(raw.strings), NONE, np.int64)
+    for row in range(len(raw.threads)):
+        name, tid = int(raw.threads.name[row]), raw.strings[raw.threads.tid[row]]
+        if name >= 0 and wanted.search(raw.strings[name]) and _NUMBER.fullmatch(tid):
+            streams[raw.threads.pid[row]] = int(tid)
+    return streams
 
 
 def _on_host(raw: Raw, process: DeviceProcess) -> I32:

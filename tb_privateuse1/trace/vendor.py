@@ -24,6 +24,12 @@ class DeviceProcess(Struct, frozen=True):
     """Match the thread's name; None: any."""
     events: re.Pattern[str] | None = None
     """Match the event's name; None: any."""
+    nests: bool = False
+    """Ranges around others of their thread are control flow: annotations of the device."""
+    onto: re.Pattern[str] | None = None
+    """Match the thread of the process whose stream the events are of; None: their own."""
+    steps: bool = False
+    """The events are steps, named by their numbers. Those of the first process count."""
 
 
 class Vendor(Struct, frozen=True):

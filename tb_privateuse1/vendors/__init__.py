@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from tb_privateuse1.trace.vendor import GENERIC, Vendor
-from tb_privateuse1.vendors import cuda, hpu, mlu, mtia, npu, rocm, xpu
+from tb_privateuse1.vendors import cuda, hpu, mlu, mtia, npu, rocm, xla, xpu
 
 __all__ = [
     "VENDORS",
@@ -23,6 +23,7 @@ VENDORS: tuple[Vendor, ...] = (
     npu.VENDOR,
     mlu.VENDOR,
     hpu.VENDOR,
+    xla.VENDOR,
     cuda.VENDOR,
     GENERIC,
 )

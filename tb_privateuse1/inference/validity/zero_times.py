@@ -1,4 +1,4 @@
-"""Leave out ranges with the time stamp 0, if the recording's clock never was at 0."""
+"""Leave out ranges with the time stamp 0 or below, if the recording's clock never was at 0."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def leave_out(raw: Raw) -> tuple[Raw, tuple[Finding, ...]]:
     }
     kinds = sorted(lost.items(), key=lambda one: -one[1])[:_MOST_LISTED]
     message = say(
-        "{count:,} of {total:,} ranges have the time stamp 0, and the others begin {time} later: "
-        "those at 0 are left out ({kinds}).",
+        "{count:,} of {total:,} ranges have the time stamp 0 or below, and the others begin {time} "
+        "later: the former are left out ({kinds}).",
         count=sum(lost.values()),
         total=sum(map(len, raw.groups.values())),
         time=microseconds(first),
@@ -52,21 +52,22 @@ def leave_out(raw: Raw) -> tuple[Raw, tuple[Finding, ...]]:
         ),
     )
     hint = say("The profiler wrote no time for them. Record again, with a newer profiler library.")
-    memory = raw.memory.take(np.flatnonzero(raw.memory.start_ns != 0))
+    memory = raw.memory.take(np.flatnonzero(raw.memory.start_ns > 0))
     finding = Finding("zero_times", message, hint, sum(lost.values()), "warning", ALL)
     return replace(raw, groups=groups, memory=memory), (finding,)
 
 
 def _at_zero(raw: Raw) -> dict[str, Bools]:
-    """Return by category which ranges are at 0: without a length, or beside others of their thread.
+    """Return by category which ranges are before 0, or at 0 beside others or without a length.
 
-    A clock that begins at 0 has a single first range.
+    A clock that begins at 0 has a single first range on a thread.
     """
     of_thread = np.zeros(len(raw.threads), np.int64)
     at_zero = {category: group.start_ns == 0 for category, group in raw.groups.items()}
     for category, zero in at_zero.items():
         of_thread += np.bincount(raw.groups[category].thread[zero], minlength=len(of_thread))
     return {
-        category: zero & ((group.end_ns == 0) | (of_thread[group.thread] > 1))
+        category: (group.start_ns < 0)
+        | (zero & ((group.end_ns == 0) | (of_thread[group.thread] > 1)))
         for (category, group), zero in zip(raw.groups.items(), at_zero.values(), strict=True)
     }

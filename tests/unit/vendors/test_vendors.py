@@ -23,6 +23,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "npu": {"backend": "npu", "categories": ["privateuse1_runtime"], "device_types": [20]},
     "hpu": {"backend": "hpu", "categories": ["hpu_op"], "device_types": [0, 15]},
     "mlu": {"backend": None, "device_names": ["MLU590"]},
+    "xla": {"backend": "xla", "categories": ["xla_op"], "device_types": [9]},
     "generic": {"backend": "refdev", "categories": ["privateuse1_runtime"], "device_types": [20]},
 }  # fmt: skip
 

@@ -58,3 +58,13 @@ def test_a_clock_may_begin_at_zero() -> None:
     assert len(apart.ops) == 2
     only = trace(op("mark", 0, 0), op("mark", 0, 0))
     assert found(only, "zero_times") is None
+
+
+def test_times_below_zero_are_left_out() -> None:
+    """Some profilers write -1 where they have no time."""
+    far = 5_000_000
+    events = op("aten::mm", far, far + 10), kernel("gemm", far + 5, far + 30)
+    t = trace(*events, op("aten::relu", -1, 5))
+    assert (sure(t, "zero_times").count, t.end_ns) == (1, 30_000)
+    relative = trace(op("aten::mm", -5, 20), op("aten::relu", 30, 40))
+    assert found(relative, "zero_times") is None
