@@ -39,6 +39,7 @@ from tb_privateuse1.views.view_inputs import (
     OffsetOption,
     Provenance,
     StepOption,
+    chosen_window,
     provenance,
     step_row,
 )
@@ -151,7 +152,7 @@ def memory(
     )
     modules, functions = remaining_memory(trace, events, blocks, start, end)
     return MemoryUse(
-        provenance=provenance(trace),
+        provenance=provenance(trace, chosen_window(trace, step, "all")),
         notes=tuple(_notes(trace, devices, shown, growth)),
         devices=devices,
         device=shown.device if shown else None,

@@ -34,6 +34,7 @@ from tb_privateuse1.views.view_inputs import (
     Provenance,
     StepOption,
     chosen_tracks,
+    chosen_window,
     provenance,
     step_row,
 )
@@ -197,7 +198,7 @@ def timeline(
 
     rectangles, words = _fit(rectangles_of, few, room)
     return Timeline(
-        provenance=provenance(trace),
+        provenance=provenance(trace, chosen_window(trace, step, "all")),
         end_ns=recording_end(trace),
         shift_bound_ns=uncertainty.shift_bound(trace.kernels),
         start_ns=start,
