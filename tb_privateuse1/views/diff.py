@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.comparison import items_per_step, notes, significan
 from tb_privateuse1.analysis.comparison import memory as comparison_memory
 from tb_privateuse1.analysis.comparison.conditions import Condition, conditions
 from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Name
+from tb_privateuse1.analysis.comparison.left_out import left_out_work
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
 from tb_privateuse1.analysis.comparison.reasons import Explanation, explain_change
 from tb_privateuse1.analysis.comparison.rows import (
@@ -28,7 +29,6 @@ from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
     OffsetOption,
@@ -159,14 +159,16 @@ def diff(
         now_steps=len(now_steps),
         base_total_ns=total_time(old, unit),
         now_total_ns=total_time(now, unit),
-        notes=_notes(trace, base, now_steps, base_steps),
+        notes=_notes(*windows),
     )
 
 
-def _notes(trace: Trace, base: Trace, now_steps: I64, base_steps: I64) -> tuple[Finding, ...]:
+def _notes(now: Window, base: Window) -> tuple[Finding, ...]:
+    now_steps, base_steps = now.compared_steps, base.compared_steps
     return (
-        *notes.notes(trace, base, len(now_steps), len(base_steps)),
-        *notes.decomposed(trace, base, now_steps, base_steps),
+        *notes.notes(now.trace, base.trace, len(now_steps), len(base_steps)),
+        *notes.decomposed(now.trace, base.trace, now_steps, base_steps),
+        *left_out_work(now, base),
     )
 
 

@@ -36,7 +36,7 @@ test("notes are beside no figure", () => {
 });
 
 test("the badge tells the worst", () => {
-  expect(summary([])).toBe("no findings");
+  expect(summary([])).toBe("data OK");
   expect(summary([note])).toBe("1 note");
   expect(summary([note, note, warning, other])).toBe("2 warnings");
   expect(summary([note, warning, error])).toBe("1 error, 1 warning");

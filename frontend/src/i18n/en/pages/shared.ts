@@ -76,7 +76,7 @@ export const dataWarnings = {
   /** `1 error, 2 warnings`; notes only where there is nothing worse. */
   summary: (errors: number, warnings: number, notes: number) =>
     [errors && plural(errors, "error"), warnings && plural(warnings, "warning")].filter(Boolean).join(", ") ||
-    (notes > 0 ? plural(notes, "note") : "no findings"),
+    (notes > 0 ? plural(notes, "note") : "data OK"),
   more: (n: number) => ` And ${n} more.`,
   quality: "Quality",
   method: "Method",

@@ -60,7 +60,7 @@ export const dataWarnings: Translation<typeof english.dataWarnings> = {
   summary: (errors, warnings, notes) =>
     [errors && `${count(errors)} 个错误`, warnings && `${count(warnings)} 个警告`]
       .filter(Boolean)
-      .join("，") || (notes > 0 ? `${count(notes)} 个提示` : "没有疑点"),
+      .join("，") || (notes > 0 ? `${count(notes)} 个提示` : "数据正常"),
   more: (n) => `另有 ${count(n)} 个疑点。`,
   quality: "数据质量",
   method: "方法",
