@@ -1,4 +1,4 @@
-"""What differs in the parts of two recordings that a comparison leaves out.
+"""Name what differs in the parts of two recordings that a comparison leaves out.
 
 A step that is not steady has no row in a comparison. What only one recording has, and has there
 alone, would not be named at all.

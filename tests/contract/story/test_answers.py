@@ -112,7 +112,7 @@ def test_what_is_new_or_gone_is_listed_whatever_its_time() -> None:
 
 LONGER = [159, 151, 141, 161, 149, 168]
 SHORTER = [152, 118, 108, 124, 115, 152]
-"""Steps of two recordings, of which the first were called "within noise" at 20.7 % more."""
+"""Steps of two recordings: 20.7 % more of the first was called "within noise"."""
 
 
 def test_noise_is_that_of_a_stated_test() -> None:

@@ -1,17 +1,18 @@
 """Pages that contradicted each other on recordings: what STORY.md lists in its first section.
 
-Most points have a test of their mechanism on a synthetic trace, too, which needs no recordings:
+Most points have a test of their mechanism on a synthetic trace, too, which needs no recordings (in
+``tests/unit`` where it is not here):
 
 | point | contradiction | test here | test of the mechanism |
 |---|---|---|---|
-| 1.1 | the verdict's idle time is not that of the figures | ``test_one_window`` | ``test_one_idle_time`` |
-| 1.2 | device-bound beside launch-bound findings | ``test_busy_first`` | ``analysis/simulation/test_verdict`` |
-| 1.3 | the drain of earlier work lengthens the average step | ``test_drains`` | ``analysis/recording/test_window`` |
+| 1.1 | the verdict's idle time is no figure's | ``test_one_window`` | ``test_one_idle_time`` |
+| 1.2 | device-bound beside launch-bound | ``test_busy_first`` | ``simulation/test_verdict`` |
+| 1.3 | the drain is in the average step | ``test_drains`` | ``recording/test_window`` |
 | 1.4 | four accounts of one thing | ``test_one_gain`` | ``views/test_gains_agree`` |
-| 1.5 | "no call blocks" below "host-blocked" | ``test_fine`` | ``analysis/simulation/test_class_gains`` |
-| 1.6 | runtime calls block for most of the step, the overview says little | ``test_gaps_in_queues`` | |
-| 1.7 | a share without its whole | of the pages: ``frontend`` has the headers | |
-| 1.8 | "no findings" on the data beside findings | ``test_words_of_data_quality`` | same |
+| 1.5 | "no call blocks", but hipFree | ``test_fine`` | ``simulation/test_class_gains`` |
+| 1.6 | calls block, or a queue stands still | ``test_gaps_in_queues`` | |
+| 1.7 | a share without its whole | ``test_shares`` beside this folder | same |
+| 1.8 | "no findings" beside findings | ``test_words_of_data_quality`` | same |
 """
 
 from __future__ import annotations
