@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -98,6 +99,9 @@ class Diff(Result, frozen=True):
     base_total_ns: int | None
     now_total_ns: int | None
     """Null without device times."""
+    base_median_ns: int | None
+    now_median_ns: int | None
+    """The median of the compared steps, which a single long one does not move; null without any."""
     notes: tuple[Finding, ...]
 
 
@@ -159,6 +163,8 @@ def diff(
         now_steps=len(now_steps),
         base_total_ns=total_time(old, unit),
         now_total_ns=total_time(now, unit),
+        base_median_ns=_median(windows[1]),
+        now_median_ns=_median(windows[0]),
         notes=_notes(*windows),
     )
 
@@ -232,6 +238,15 @@ def _paired(base: Window, now: Window) -> Iterator[DiffStep]:
         a, b = _one(base, n), _one(now, n)
         change = None if a[1] is None or b[1] is None else b[1] - a[1]
         yield DiffStep(base=a[0], now=b[0], base_ns=a[1], now_ns=b[1], change_ns=change)
+
+
+def _median(window: Window) -> int | None:
+    """Return the median of the compared steps; None without any."""
+    table, rows = window.trace.steps, window.compared_steps
+    if not len(rows):
+        return None
+    length = intervals.covered_length(window.time, table.start_ns[rows], table.end_ns[rows])
+    return round(float(np.median(length)))
 
 
 def _one(window: Window, n: int) -> tuple[str | None, int | None]:

@@ -25,7 +25,7 @@ from tb_privateuse1.views.lookups.hotspots import hotspots
 from tb_privateuse1.views.roofline import roofline
 from tb_privateuse1.views.whatif import whatif
 from tests.contract.story.test_figures import recorded
-from tests.support.program import Program
+from tests.support.program import Program, device_bound
 from tests.support.results import result
 from tests.support.shared_traces import needs_traces
 from tests.unit.analysis.recording.test_phases import slow_launch, steps
@@ -127,6 +127,36 @@ def test_noise_is_that_of_a_stated_test() -> None:
     assert change / error == pytest.approx(3.0, abs=0.3)
     longer = significance.verdict(change, float(noise[0]), 0)
     assert (longer == "longer") == (change > noise[0])
+
+
+def test_one_long_step_does_not_move_the_median() -> None:
+    """2.4: means of a few steps follow the longest one; pairs show which step it is."""
+    run = Program()
+    for us in (50, 50, 5000, 50, 50):
+        with run.step():
+            run.op("aten::mm", 10, kernel=us)
+            run.wait()
+    found = diff(run.trace(), short(["aten::mm"]), window="all")
+    step = found.figures[0]
+    assert found.base_median_ns is not None
+    assert found.now_median_ns is not None
+    assert step.change_ns is not None
+    assert step.change_ns > 500_000
+    assert abs(found.now_median_ns - found.base_median_ns) < 10_000
+    assert max(one.change_ns or 0 for one in found.steps) > 4_000_000
+    assert step.verdict == "within_noise"
+
+
+def test_another_device_comes_before_the_code() -> None:
+    """2.4: 38 of 41.7 ms were charged to the code, though the devices differ."""
+    names = ("A100", "H100")
+    base, now = (device_bound().trace(deviceProperties=[{"id": 0, "name": name}]) for name in names)
+    found = diff(now, base)
+    (one,) = (one for one in found.conditions if one.name == "device")
+    assert (one.base, one.now) == names
+    if found.explanation is not None:
+        kinds = {one.kind for one in found.explanation.reasons}
+        assert "speed" not in kinds
 
 
 @needs_traces
