@@ -100,7 +100,7 @@ def counters(
         raise TraceError("bad_option", say("There is no counter {n}.", n=chosen))
     form = None if chosen is None else forms[chosen]
     return Counters(
-        provenance=provenance(trace),
+        provenance=provenance(trace, window),
         rows=_rows(trace, forms, names, start, end),
         counter=chosen,
         counter_name=None if chosen is None else names[chosen],

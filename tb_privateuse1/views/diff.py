@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from tb_privateuse1.analysis.comparison import items_per_step, notes, significan
 from tb_privateuse1.analysis.comparison import memory as comparison_memory
 from tb_privateuse1.analysis.comparison.conditions import Condition, conditions
 from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Name
+from tb_privateuse1.analysis.comparison.left_out import left_out_work
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
 from tb_privateuse1.analysis.comparison.reasons import Explanation, explain_change
 from tb_privateuse1.analysis.comparison.rows import (
@@ -28,7 +30,6 @@ from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
     OffsetOption,
@@ -96,6 +97,9 @@ class Diff(Result, frozen=True):
     base_total_ns: int | None
     now_total_ns: int | None
     """Null without device times."""
+    base_median_ns: int | None
+    now_median_ns: int | None
+    """The median of the compared steps, which a single long one does not move; null without any."""
     notes: tuple[Finding, ...]
 
 
@@ -157,14 +161,18 @@ def diff(
         now_steps=len(now_steps),
         base_total_ns=total_time(old, unit),
         now_total_ns=total_time(now, unit),
-        notes=_notes(trace, base, now_steps, base_steps),
+        base_median_ns=_median(windows[1]),
+        now_median_ns=_median(windows[0]),
+        notes=_notes(*windows),
     )
 
 
-def _notes(trace: Trace, base: Trace, now_steps: I64, base_steps: I64) -> tuple[Finding, ...]:
+def _notes(now: Window, base: Window) -> tuple[Finding, ...]:
+    now_steps, base_steps = now.compared_steps, base.compared_steps
     return (
-        *notes.notes(trace, base, len(now_steps), len(base_steps)),
-        *notes.decomposed(trace, base, now_steps, base_steps),
+        *notes.notes(now.trace, base.trace, len(now_steps), len(base_steps)),
+        *notes.decomposed(now.trace, base.trace, now_steps, base_steps),
+        *left_out_work(now, base),
     )
 
 
@@ -228,6 +236,15 @@ def _paired(base: Window, now: Window) -> Iterator[DiffStep]:
         a, b = _one(base, n), _one(now, n)
         change = None if a[1] is None or b[1] is None else b[1] - a[1]
         yield DiffStep(base=a[0], now=b[0], base_ns=a[1], now_ns=b[1], change_ns=change)
+
+
+def _median(window: Window) -> int | None:
+    """Return the median of the compared steps; None without any."""
+    table, rows = window.trace.steps, window.compared_steps
+    if not len(rows):
+        return None
+    length = intervals.covered_length(window.time, table.start_ns[rows], table.end_ns[rows])
+    return round(float(np.median(length)))
 
 
 def _one(window: Window, n: int) -> tuple[str | None, int | None]:

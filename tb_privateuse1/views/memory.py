@@ -35,7 +35,7 @@ from tb_privateuse1.trace.model import MISSING, Memory, Trace
 from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Provenance, Result, provenance
-from tb_privateuse1.views.shared_options import OffsetOption, StepOption, step_row
+from tb_privateuse1.views.shared_options import OffsetOption, StepOption, chosen_window, step_row
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 
@@ -145,7 +145,7 @@ def memory(
     )
     modules, functions = remaining_memory(trace, events, blocks, start, end)
     return MemoryUse(
-        provenance=provenance(trace),
+        provenance=provenance(trace, chosen_window(trace, step, "all")),
         notes=tuple(_notes(trace, devices, shown, growth)),
         devices=devices,
         device=shown.device if shown else None,

@@ -99,7 +99,8 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
     Raises TraceError ``unknown_step``.
     """
     meta = trace.meta
-    kernels = trace.kernels.take(chosen_window(trace, step, "all").kernels)
+    window = chosen_window(trace, step, "all")
+    kernels = trace.kernels.take(window.kernels)
     any_device = len(trace.kernels) > 0
     grounds = meta.grounds
     counts = grounds.counts if grounds else {}
@@ -111,7 +112,7 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
     bounds = sum_bounds.sum_bound(kernels.duration_bound_ns, kernels.error_group)
     bounds = bounds if any_device else None
     return Method(
-        provenance=provenance(trace),
+        provenance=provenance(trace, window),
         reason=_reason(trace, refused),
         kind=grounds.kind if grounds else None,
         kind_evidence=grounds.evidence if grounds else None,

@@ -63,14 +63,15 @@ def quality(trace: Trace, *, step: StepOption = None) -> Quality:
     ``step`` limits the links to the activities of one step. Raises TraceError ``unknown_step``.
     """
     meta = trace.meta
-    kernels = trace.kernels.take(chosen_window(trace, step, "all").kernels)
+    window = chosen_window(trace, step, "all")
+    kernels = trace.kernels.take(window.kernels)
     rows = sorted(meta.findings, key=lambda finding: SEVERITIES.index(finding.severity))
     count = {s: sum(f.severity == s for f in rows) for s in SEVERITIES}
     any_device = len(trace.kernels) > 0
     linked = breakdown.linked_activities(trace, kernels)
     whole, lost = _time(kernels), _time(kernels.take(~linked))
     return Quality(
-        provenance=replace(provenance(trace), warnings=()),
+        provenance=replace(provenance(trace, window), warnings=()),
         rows=tuple(rows),
         errors=count["error"],
         warnings=count["warning"],

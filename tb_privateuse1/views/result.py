@@ -46,7 +46,7 @@ class Provenance(Struct, frozen=True):
     build: str = field(default_factory=disk_cache.build_digest)
     """A digest of the program's sources: the same build gives the same figures."""
     window: WindowFacts | None = None
-    """The part of the recording that the figures are about; null where it is all of it, and of
+    """The part of the recording that the figures are about, also where it is all of it; null of
     several recordings."""
 
 

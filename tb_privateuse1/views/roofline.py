@@ -134,6 +134,7 @@ class DistanceRow(Struct, frozen=True):
     high_ns: int | None
     """The least and the most within the error bounds; null if a bound is unknown."""
     share: float | None
+    """Of ``device_ns`` of the answer, 0 to 1; null if that is not known."""
     calls: int
 
 
@@ -144,6 +145,7 @@ class UnknownWork(Struct, frozen=True):
     device_ns: int
     calls: int
     share: float
+    """Of ``device_ns`` of the answer, 0 to 1."""
 
 
 class Roofline(Result, frozen=True):

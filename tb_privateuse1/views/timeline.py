@@ -34,7 +34,7 @@ from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import F64, I8, I32, I64
 from tb_privateuse1.trace.work_kinds import Kind
 from tb_privateuse1.views.result import Provenance, Result, provenance
-from tb_privateuse1.views.shared_options import StepOption, chosen_tracks, step_row
+from tb_privateuse1.views.shared_options import StepOption, chosen_tracks, chosen_window, step_row
 
 Narrow = NDArray[np.float32]
 Short = NDArray[np.int16]
@@ -231,7 +231,7 @@ def timeline(
 
     rectangles, words = _fit(rectangles_of, few, room)
     return Timeline(
-        provenance=provenance(trace),
+        provenance=provenance(trace, chosen_window(trace, step, "all")),
         end_ns=recording_end(trace),
         shift_bound_ns=uncertainty.shift_bound(trace.kernels),
         start_ns=start,

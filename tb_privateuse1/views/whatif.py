@@ -73,6 +73,7 @@ class PathClass(Struct, frozen=True):
     meaning: str
     path_ns: int
     share: float
+    """Of the judged step, 0 to 1."""
 
 
 class PathRow(Struct, frozen=True):
@@ -85,6 +86,7 @@ class PathRow(Struct, frozen=True):
     pieces: float
     path_ns: int
     share: float
+    """Of the judged step, 0 to 1."""
     label: str
     """Of the class."""
 

@@ -555,6 +555,8 @@ export interface Diff {
   now_steps: number;
   base_total_ns: number | null;
   now_total_ns: number | null;
+  base_median_ns: number | null;
+  now_median_ns: number | null;
   notes: Finding[];
 }
 

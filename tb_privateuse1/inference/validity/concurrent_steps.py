@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.host_events import NO_STEPS
+from tb_privateuse1.inference.host_tables import NO_STEPS
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.columns import containing
 from tb_privateuse1.trace.findings import Finding

@@ -68,6 +68,7 @@ class OtherHotspots(Struct, frozen=True):
     total_ns: int
     step_ns: int
     share: float | None
+    """``step_ns`` as a share of the steps' time."""
 
 
 class Hotspots(Result, frozen=True):
