@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.account import classification
 from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
-from tb_privateuse1.analysis.counters.device_summary import device_summaries
+from tb_privateuse1.analysis.counters.device_summary import Summary, summary_window
 from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.recording.phases import PhaseKind, phases
@@ -32,7 +32,6 @@ from tb_privateuse1.trace import kernel_context, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import F64, I8, I32, I64
-from tb_privateuse1.trace.work_kinds import Kind
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, chosen_tracks, chosen_window, step_row
 
@@ -105,20 +104,6 @@ class Curves(Struct, frozen=True):
     value: F64
     bound: Narrow
     """As ``Rectangles.bound_ns``."""
-
-
-class Summary(Struct, frozen=True):
-    """A device's busy time by family of kernels; the families tile it."""
-
-    group_key: str
-    """The group of the device's tracks."""
-    inferred: bool
-    families: tuple[Kind, ...]
-    """Those of the whole recording with the most time first, ``other`` last."""
-    busy_ns: tuple[int, ...]
-    """Of each family, in the whole recording."""
-    first: int
-    """Its first entry in ``shares``: ``summary_parts`` for each family."""
 
 
 class Span(Struct, frozen=True):
@@ -216,7 +201,7 @@ def timeline(
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     counters, joined = _counters(curves, start, stop, parts)
-    summaries, summary_parts, shares = _summaries(trace, start, stop, parts)
+    summaries, summary_parts, shares = summary_window(trace, start, stop, parts)
     listed = timeline_tracks.list_tracks(
         trace, pyramid, opens_frames=classification.waits_for_python(trace)
     )
@@ -298,24 +283,6 @@ def _counters(
         for name in ("at_ns", "value", "bound")
     )
     return tuple(counters), Curves(at, value, bound.astype(np.float32))
-
-
-def _summaries(
-    trace: Trace, start: int, stop: int, parts: int
-) -> tuple[tuple[Summary, ...], int, Short]:
-    """Return the device summaries, the number of their parts, and the shares of each family."""
-    found = device_summaries(trace)
-    rows = sum(len(one.families) for one in found)
-    parts = max(1, min(parts, _SHARE_PARTS, _SHARES // max(rows, 1), stop - start))
-    summaries, first = [], 0
-    for one in found:
-        kinds = tuple(family.kind for family in one.families)
-        busy = tuple(family.busy_ns for family in one.families)
-        summaries.append(Summary(one.group_key, one.inferred, kinds, busy, first))
-        first += parts * len(kinds)
-    shares = [one.shares(start, stop, parts).ravel() for one in found]
-    whole = np.rint(1000 * np.concatenate([np.empty(0), *shares]))
-    return tuple(summaries), parts, whole.astype(np.int16)
 
 
 def _extent(trace: Trace, step: int | None) -> tuple[int, int]:

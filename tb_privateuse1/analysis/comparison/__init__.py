@@ -4,7 +4,8 @@
 both traces, and ``changed_inputs`` compares its inputs. ``time_cells`` divides the time of the
 steps, ``reason_groups`` gives each part one reason, and ``reason_texts`` writes it.
 
-``conditions`` has what else differs, and ``notes`` says what makes traces less comparable.
+``left_out`` names the work that only the steps left out of one trace have. ``conditions`` has what
+else differs, and ``notes`` says what makes traces less comparable.
 ``items_per_step`` has the time of a trace's steps by operator, kernel or module; ``rows`` compares
 it, and ``kernel_matches`` matches kernels with other names. ``decomposition`` finds operators that
 launch more kernels in one trace. ``memory`` compares memory by device and operator.
@@ -23,6 +24,7 @@ __all__ = [
     "decomposition",
     "items_per_step",
     "kernel_matches",
+    "left_out",
     "memory",
     "notes",
     "reasons",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters import curve_values
 from tb_privateuse1.analysis.kernel_names import read_name
@@ -121,3 +122,38 @@ def _family(trace: Trace, name: int, operator: int) -> Kind:
         kinds_of_work.kind_of(trace.text(operator), trace.vendor) if operator != NONE else "other"
     )
     return "other" if kind in _UNSPECIFIC else kind
+
+
+class Summary(Struct, frozen=True):
+    """A device's busy time by family of kernels; the families tile it."""
+
+    group_key: str
+    """The group of the device's tracks."""
+    inferred: bool
+    families: tuple[Kind, ...]
+    """Those of the whole recording with the most time first, ``other`` last."""
+    busy_ns: tuple[int, ...]
+    """Of each family, in the whole recording."""
+    first: int
+    """Its first entry in ``shares``: ``summary_parts`` for each family."""
+
+
+def summary_window(
+    trace: Trace, start: int, stop: int, parts: int
+) -> tuple[tuple[Summary, ...], int, NDArray[np.int16]]:
+    """Return the devices' summaries in a window, the number of their parts, and their shares.
+
+    ``shares[summary.first + family * parts + part]`` is in thousandths, int16.
+    """
+    found = device_summaries(trace)
+    rows = sum(len(one.families) for one in found)
+    parts = max(1, min(parts, _SHARE_PARTS, _SHARES // max(rows, 1), stop - start))
+    summaries, first = [], 0
+    for one in found:
+        kinds = tuple(family.kind for family in one.families)
+        busy = tuple(family.busy_ns for family in one.families)
+        summaries.append(Summary(one.group_key, one.inferred, kinds, busy, first))
+        first += parts * len(kinds)
+    shares = [one.shares(start, stop, parts).ravel() for one in found]
+    whole = np.rint(1000 * np.concatenate([np.empty(0), *shares]))
+    return tuple(summaries), parts, whole.astype(np.int16)
