@@ -147,10 +147,7 @@ def diff(
         explanation=why,
         rows=rows,
         total_rows=total,
-        figures=_figures(
-            items_per_step.step_parts(base, base_steps, base_time),
-            items_per_step.step_parts(trace, now_steps, now_time),
-        ),
+        figures=_figures(*map(items_per_step.step_parts, windows[::-1])),
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),

@@ -47,8 +47,6 @@ _LEAST = 500
 _RECTANGLE_BYTES, _POINT_BYTES, _TRACK_BYTES = 49, 20, 60
 _POINTS = 3000
 """Of all curves of an answer together."""
-_SHARES, _SHARE_PARTS = 24_000, 1200
-"""Of all device summaries of an answer together, and of each family: one for some 2 px."""
 _LONGEST_NAME = 80
 _LONGEST_FULL_NAME = 400
 """An event has it whole."""
@@ -192,29 +190,23 @@ def timeline(
 ) -> Timeline:
     """The window [start_ns, stop_ns) in ``width`` parts; by default a step or the whole recording.
 
-    Ranges shorter than a part are merged, per row, into one rectangle a part. Where there are more
-    than ``most`` rectangles, parts are taken together.
-
-    Raises TraceError ``bad_option`` or ``unknown_step``.
+    Ranges shorter than a part are merged, per row, into one rectangle a part; of more than ``most``
+    rectangles, parts are joined. Raises TraceError ``bad_option`` or ``unknown_step``.
     """
     start, stop = _window(trace, step, start_ns, stop_ns)
-    parts = min(max(width, 1), _WIDEST)
-    rows = _rows(pyramid, tracks, folded)
+    parts, rows = min(max(width, 1), _WIDEST), _rows(pyramid, tracks, folded)
     counters, joined = _counters(curves, start, stop, parts)
     summaries, summary_parts, shares = summary_window(trace, start, stop, parts)
-    listed = timeline_tracks.list_tracks(
-        trace, pyramid, opens_frames=classification.waits_for_python(trace)
-    )
-    room = (
-        _ROOM_BYTES - shares.nbytes - _POINT_BYTES * len(joined.at_ns) - _TRACK_BYTES * len(listed)
-    )
-    few = min(max(most, 1), MOST)
+    opens_frames = classification.waits_for_python(trace)
+    listed = timeline_tracks.list_tracks(trace, pyramid, opens_frames=opens_frames)
 
     def rectangles_of(most: int) -> tuple[Rectangles, _Words]:
         row, found = pyramid.window(rows, start, stop, (stop - start) / parts, most)
         return _rectangles(trace, pyramid, row, found, modules)
 
-    rectangles, words = _fit(rectangles_of, few, room)
+    room = _ROOM_BYTES - shares.nbytes
+    room -= _POINT_BYTES * len(joined.at_ns) + _TRACK_BYTES * len(listed)
+    rectangles, words = _fit(rectangles_of, min(max(most, 1), MOST), room)
     return Timeline(
         provenance=provenance(trace, chosen_window(trace, step, "all")),
         end_ns=recording_end(trace),

@@ -271,13 +271,15 @@ Figures = dict[str, tuple[Sample, float | None]]
 The sample of a figure that is not known is empty."""
 
 
-def step_parts(trace: Trace, steps: I64, time: intervals.Set) -> Figures:
-    """Return the length of these steps, and the parts that sum to it; only ``time`` counts."""
+def step_parts(window: Window) -> Figures:
+    """Return the length of a window's compared steps, and the parts that sum to it."""
+    trace, time = window.trace, window.time
     parts = breakdown.step_breakdown(trace)
     length = intervals.covered_length(time, trace.steps.start_ns, trace.steps.end_ns)
     bounds = steps_bounds.part_bounds(trace, parts)
     bounds["step"] = steps_bounds.step_windows(trace).bound(trace.steps)
-    return _figures({"step": length, **breakdown.known_parts_within(trace, time)}, bounds, steps)
+    known = breakdown.known_parts_within(trace, time)
+    return _figures({"step": length, **known}, bounds, window.compared_steps)
 
 
 def step_classes(trace: Trace, steps: I64, time: intervals.Set) -> Figures:

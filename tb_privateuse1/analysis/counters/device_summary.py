@@ -23,6 +23,8 @@ _UNSPECIFIC: tuple[Kind, ...] = ("other", "autograd", "view", "allocation")
 _MOST_FAMILIES = 7
 """Of more the smallest are together: a summary of 32 px shows no more, and the palette has as many
 colors."""
+_SHARES, _SHARE_PARTS = 24_000, 1200
+"""Of all device summaries of an answer together, and of each family: one for some 2 px."""
 
 
 class Family(Struct, frozen=True):
