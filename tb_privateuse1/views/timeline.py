@@ -190,8 +190,7 @@ def timeline(
 ) -> Timeline:
     """The window [start_ns, stop_ns) in ``width`` parts; by default a step or the whole recording.
 
-    Ranges shorter than a part are merged, per row, into one rectangle a part; of more than ``most``
-    rectangles, parts are joined. Raises TraceError ``bad_option`` or ``unknown_step``.
+    Ranges shorter than a part are merged, row by row. Raises ``bad_option``, ``unknown_step``.
     """
     start, stop = _window(trace, step, start_ns, stop_ns)
     parts, rows = min(max(width, 1), _WIDEST), _rows(pyramid, tracks, folded)
