@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.account.host_activity import LAUNCHES
+from tb_privateuse1.analysis.account.pieces import within
+from tb_privateuse1.analysis.account.stretches import time_stretches
+from tb_privateuse1.analysis.account.table import has_account
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
 from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
@@ -31,6 +36,9 @@ class RuntimeRow(Struct, frozen=True):
     """Of ``length_ns``: more than 1 where threads call at once."""
     blocked_ns: int
     """In calls that return when the device has done its work."""
+    idle_ns: int | None
+    """The device's idle time that the account of time has for these calls; null without device
+    times. In the rest of ``blocked_ns`` the device works, or has work in its queue."""
     activities: int | None
     """Kernels, copies and fills that these calls launched; null if no launch is known."""
     device_ns: int | None
@@ -56,6 +64,8 @@ class Runtime(Result, frozen=True):
     """Sum over threads; a call inside of another one counts once."""
     blocked_ns: int
     """The same of the calls that wait for the device."""
+    idle_ns: int | None
+    """The sum of the rows'."""
     length_ns: int
     """Length of the recording, or of the window on the host."""
 
@@ -68,15 +78,32 @@ def runtime(trace: Trace, *, step: StepOption = None, window: WindowOption = "st
     time = chosen_window(trace, step, window)
     chosen = np.flatnonzero(time.starts(trace.launches.start_ns))
     length_ns = trace.end_ns if time.kind == "all" else intervals.length(time.host_time)
-    table = _Calls(trace, chosen)
+    table = _Calls(trace, chosen, _idle_times(time))
+    rows = tuple(table.row(i, length_ns) for i in table.order.tolist())
     return Runtime(
         provenance=provenance(trace, time),
-        rows=tuple(table.row(i, length_ns) for i in table.order.tolist()),
+        rows=rows,
         calls=len(chosen),
         total_ns=_thread_time(trace, chosen),
         blocked_ns=_thread_time(trace, chosen[blocking_calls(trace)[chosen]]),
+        idle_ns=_known_idle(trace, table.idle_ns),
         length_ns=length_ns,
     )
+
+
+def _idle_times(window: Window) -> I64 | None:
+    """Return by row of ``trace.launches`` the idle time of the window that it explains, in ns."""
+    trace = window.trace
+    if not len(trace.kernels) or not has_account(trace):
+        return None
+    own = within(time_stretches(trace), window.time)
+    of_calls = np.where(own.table == LAUNCHES, own.row, NONE)
+    return sums(of_calls, own.end_ns - own.start_ns, len(trace.launches))
+
+
+def _known_idle(trace: Trace, times_ns: I64 | None) -> int | None:
+    """Return a sum of idle times; None if they are not known."""
+    return None if times_ns is None else device_times.known_sum(trace, int(times_ns.sum()))
 
 
 def _thread_time(trace: Trace, rows: I64) -> int:
@@ -91,7 +118,7 @@ def _thread_time(trace: Trace, rows: I64) -> int:
 class _Calls:
     """The sums of some calls, by the group of their name."""
 
-    def __init__(self, trace: Trace, chosen: I64) -> None:
+    def __init__(self, trace: Trace, chosen: I64, idle_ns: I64 | None) -> None:
         calls, kernels = trace.launches, trace.kernels
         self._trace, self._chosen = trace, chosen
         duration = calls.end_ns[chosen] - calls.start_ns[chosen]
@@ -103,6 +130,7 @@ class _Calls:
         self.total_ns = sums(group, duration, count)
         waits = blocking_calls(trace)[chosen]
         self.blocked_ns = sums(group, np.where(waits, duration, 0), count)
+        self.idle_ns = None if idle_ns is None else sums(group, idle_ns[chosen], count)
         self.order = np.argsort(-self.total_ns, kind="stable")
         place = np.full(len(calls) + 1, NONE, np.int64)
         place[chosen] = group
@@ -129,6 +157,7 @@ class _Calls:
             max_ns=int(duration[-1]),
             share=total / length_ns if length_ns else 0.0,
             blocked_ns=int(self.blocked_ns[i]),
+            idle_ns=None if self.idle_ns is None else _known_idle(trace, self.idle_ns[i]),
             activities=int(self._activities[i]) if self._linked else None,
             device_ns=(
                 device_times.known_sum(trace, int(self._device_ns[i])) if self._linked else None

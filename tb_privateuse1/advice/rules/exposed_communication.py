@@ -47,9 +47,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     yield RuleFinding(
         title=say("Exposed communication: {share} of the time", share=percent(case.share(bare))),
         explanation=say(
-            "{share} of the time in which this rank communicates, it computes nothing "
-            "meanwhile. A part of it may be waiting for slower ranks: the distributed view "
-            "tells.{kinds}{use}{most}{link}",
+            "It is {account} of the judged time. {share} of the time in which this rank "
+            "communicates, it computes nothing meanwhile. A part of it may be waiting for slower "
+            "ranks: the distributed view tells.{kinds}{use}{most}{link}",
+            account=percent(case.share(bare)),
             share=percent(bare / total_ns),
             kinds=_kinds(found, bare),
             use=_SENTENCES.get(found.use, ""),
