@@ -89,14 +89,27 @@ def advice_sarif(result: AdviceTable, rules: Iterable[Rule] | None = None) -> st
 
 
 def saving_sentence(result: AdviceTable) -> str:
-    """Return how much of the judged steps the findings could save together."""
-    steps = f"{result.steps} step{'s' * (result.steps != 1)}"
+    """Return how much of the judged steps, or time, the findings could save together."""
+    where = _judged_steps(result)
     if not result.rows:
-        return f"No findings in {steps}."
-    steps += f" of {with_unit('judged_ns', result.judged_ns // max(result.steps, 1))}"
+        return f"No findings in {where}."
+    where += f" of {with_unit('judged_ns', result.judged_ns // max(result.steps, 1))}"
     if not result.saving_share:
-        return f"No finding in {steps} has an estimated saving."
-    return f"Up to {with_unit('saving_share', result.saving_share)} of {steps} could be saved."
+        return f"No finding in {where} has an estimated saving."
+    return f"Up to {with_unit('saving_share', result.saving_share)} of {where} could be saved."
+
+
+def _judged_steps(result: AdviceTable) -> str:
+    """Return how many steps are judged, if the window has recorded ones."""
+    if not has_steps(result):
+        return "the judged time"
+    return f"{result.steps} step{'s' * (result.steps != 1)}"
+
+
+def has_steps(result: AdviceTable) -> bool:
+    """Return whether the window has recorded steps; else its time is no step's."""
+    window = result.provenance.window
+    return window is None or window.recorded_steps > 0
 
 
 def _text(result: AdviceTable) -> Iterator[str]:

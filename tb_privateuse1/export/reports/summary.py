@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.analysis.kernels.time_groups import By
-from tb_privateuse1.export.reports.advice import saving_sentence
+from tb_privateuse1.export.reports.advice import has_steps, saving_sentence
 from tb_privateuse1.export.reports.html.contents import (
     DiffReport,
     Report,
@@ -83,7 +83,7 @@ def _of_trace(found: TraceReport, rows: int) -> Iterator[str]:
         yield f"### {escaped(saving_sentence(found.advice))}"
         yield ""
         for number, row in enumerate(found.advice.rows[:rows], 1):
-            yield f"{number}. {_finding(row)}"
+            yield f"{number}. {_finding(row, has_steps(found.advice))}"
         yield from _more(len(found.advice.rows) - rows)
     for one in found.hotspots:
         yield from _top(one.by, one.result, rows)
@@ -139,10 +139,11 @@ def _ranks(found: TraceReport, rows: int) -> Iterator[str]:
         yield from _more(len(advice) - rows)
 
 
-def _finding(row: AdviceRow) -> str:
+def _finding(row: AdviceRow, with_steps: bool) -> str:
     saved = "" if row.saving_share is None else f" -{with_unit('saving_share', row.saving_share)}"
     if row.saving_per_step_ns:
-        saved += f" ({with_unit('saving_ns', row.saving_per_step_ns)} per step)"
+        each = " per step" if with_steps else ""
+        saved += f" ({with_unit('saving_ns', row.saving_per_step_ns)}{each})"
     if row.behind_share is not None:
         saved += f", behind those above -{with_unit('saving_share', row.behind_share)}"
     where = "" if row.where is None else f" {code(_short(row.where.title))}"
