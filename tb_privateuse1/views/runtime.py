@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.account.class_intervals import within
+from tb_privateuse1.analysis.account.classification import classify_time
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
-from tb_privateuse1.analysis.account.pieces import within
-from tb_privateuse1.analysis.account.stretches import time_stretches
 from tb_privateuse1.analysis.account.table import has_account
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
 from tb_privateuse1.analysis.operators import user_functions
@@ -96,7 +96,7 @@ def _idle_times(window: Window) -> I64 | None:
     trace = window.trace
     if not len(trace.kernels) or not has_account(trace):
         return None
-    own = within(time_stretches(trace), window.time)
+    own = within(classify_time(trace), window.time)
     of_calls = np.where(own.table == LAUNCHES, own.row, NONE)
     return sums(of_calls, own.end_ns - own.start_ns, len(trace.launches))
 

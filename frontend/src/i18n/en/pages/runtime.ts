@@ -15,6 +15,7 @@ export const runtime = {
     median: { title: "Typical", help: "The median call; the link opens its record." },
     max: { title: "Max", help: "The link opens the longest call's record." },
     blocked: { title: "Blocked", help: "Time in calls that return when the device has done its work." },
+    idle: { title: "Device idle", help: "Of that time, when the device had nothing to do." },
     activities: { title: "Launched", help: "Kernels, copies and fills that they launched." },
     device: { title: "Device time", help: "Of what they launched." },
     operator: { title: "Operator", help: "The operator with most of their time." },

@@ -18,6 +18,7 @@ export const runtime: Translation<typeof english.runtime> = {
     median: { title: "典型", help: "中位数对应的调用；链接可打开其记录。" },
     max: { title: "最大", help: "链接可打开最长调用的记录。" },
     blocked: { title: "等待", help: "等到设备完成工作才返回的调用的时间。" },
+    idle: { title: "设备空闲", help: "其中设备无事可做的时间。" },
     activities: { title: "下发", help: "这些调用下发的 kernel、拷贝与填充。" },
     device: { title: "设备时间", help: "所下发活动的时间。" },
     operator: { title: "算子", help: "这些调用时间最多的算子。" },

@@ -1,22 +1,4 @@
-"""Figures of one recording do not contradict each other, point by point of STORY 1.
-
-| point | test |
-|---|---|
-| 1.1 idle of the verdict and of what stands below it | ``test_all_idle_time_is_of_one_window`` |
-| 1.2 device-bound beside a device that idles | ``test_a_device_bound_recording_is_busy``, and \
-``test_a_device_that_idles_is_not_the_limit`` of ``simulation/test_class_gains.py`` |
-| 1.3 an average step that no step has | ``test_the_average_step_is_one_of_the_steps`` |
-| 1.4 other numbers for the same class | ``test_communication_has_one_time``, \
-``test_a_finding_on_a_class_has_the_time_of_the_account``; ``views/test_gains_agree.py`` and \
-``views/test_diff_account.py`` for what-if and diff |
-| 1.5 "no call blocks the host" below a host that is blocked | \
-``test_an_allocator_without_a_cache_is_one_story`` |
-| 1.6 host-blocked by the calls, not by the account | ``test_calls_say_for_how_long_they_leave_the_\
-device_idle``; graphs: ``test_gaps_in_a_graph_are_said_to_be_its``; advice: \
-``test_a_recommender_is_no_tensor_parallelism`` |
-| 1.7 shares without their whole | the pages' headers: ``frontend/src/i18n`` |
-| 1.8 "no findings" beside findings | ``test_no_text_of_the_recording_says_no_findings`` |
-"""
+"""Further figures that contradicted each other; ``test_figures`` has the table of points."""
 
 from __future__ import annotations
 

@@ -1,19 +1,4 @@
-"""Answers do not mislead, point by point of STORY 2.
-
-| point | test |
-|---|---|
-| 2.1 a change that matches nothing; four names of one thing | ``test_a_change_of_nothing_is_refused``, \
-``test_names_of_one_thing_are_one_row``; ``views/test_whatif.py`` for programs |
-| 2.2 a line, or a compiler's temporary file | ``test_no_function_is_in_a_compilers_file``; \
-``peers/test_functions.py`` |
-| 2.3 best rates as roofs | ``test_a_best_rate_is_no_roof_of_the_device``; ``roofs/test_best_rates.py`` |
-| 2.4 a comparison | ``test_story_diff.py`` |
-| 2.5 steps that were not recorded | ``test_no_step_is_named_where_none_was_recorded``; the error of \
-the model: ``test_a_replay_error_has_no_sign`` |
-| 2.6 a recording's failure kills the page | ``views/test_history.py``; memory of the host alone: \
-``test_memory_of_the_host_alone_is_said_to_be_that`` |
-| 2.7 a waiting thread of the flame graph says 0 % | ``test_what_fills_a_flame_graph_has_a_share`` |
-"""
+"""Further answers that misled; ``test_answers`` has the table of points."""
 
 from __future__ import annotations
 
@@ -28,7 +13,7 @@ from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.roofline import roofline
 from tb_privateuse1.views.whatif import whatif
-from tests.contract.test_story_figures import recording
+from tests.contract.story.test_findings_and_calls import recording
 from tests.support.make import frame, kernel, launch, op, step, trace
 from tests.support.program import Program
 from tests.support.results import result
