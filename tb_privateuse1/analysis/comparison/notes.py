@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tb_privateuse1.analysis.comparison.decomposition import decompositions
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
+
+_SAME_PROGRAM = 0.5
+"""The least share of operators in both, of those in any: 23 pairs of recordings of one program
+(with and without a fault, on two devices, of two torch versions) have 0.56 to 1, with a median of
+0.92. Of 1,000 pairs of different programs 85 % have less than 0.5."""
+
+
+def shared_operators(trace: Trace, base: Trace) -> float | None:
+    """Return the share of the operators' names that are in both traces; None without operators."""
+    names = [
+        {one.text(name) for name in np.unique(one.ops.name[one.ops.kind == OPERATOR]).tolist()}
+        for one in (trace, base)
+    ]
+    return len(names[0] & names[1]) / len(names[0] | names[1]) if all(names) else None
 
 
 def notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterator[Finding]:
@@ -26,6 +42,13 @@ def notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterato
         message = say("Device times of one of them are inferred.")
         hint = say("A change within their error bounds may be none.")
         yield Finding("inferred", message, hint, severity="info")
+    share = shared_operators(trace, base)
+    if share is not None and share < _SAME_PROGRAM:
+        message = say(
+            "They run different programs: {share} of their operators are in both.",
+            share=f"{100 * share:.0f} %",
+        )
+        yield Finding("other_program", message, say("Choose a base of the same program."))
     if trace.meta.vendor != base.meta.vendor:
         hint = say("Compare operators and modules: kernels have other names.")
         yield Finding("other_vendor", say("They come from different accelerators."), hint)

@@ -32,6 +32,7 @@ def slow(factor: float) -> list[make.Event]:
             make.launch(at + 11, at + 12, n + 1),
             make.kernel("gemm", at + 40, at + 40 + (30 + i / 10) * factor, n + 1),
             make.op("aten::relu" if factor == 1 else "aten::gelu", at + 300, at + 310),
+            make.op("aten::add", at + 320, at + 325),
             make.launch(at + 301, at + 302, n + 2),
             make.kernel("pointwise", at + 400, at + 402, n + 2),
         ]
@@ -272,3 +273,19 @@ def test_the_default_base_says_why_it_is_the_base(two: Dashboard) -> None:
 def test_what_differs_is_said_in_one_line(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", view="diff", base="ddp")
     expect(dashboard.shows("diff-conditions")).to_contain_text("device times measured → inferred")
+
+
+def test_another_program_is_no_default_base(
+    visit: Callable[[Server], Dashboard], tmp_path: Path
+) -> None:
+    for name, operator in (("model", "aten::mm"), ("other", "aten::conv2d")):
+        path = tmp_path / name / "w.1.pt.trace.json"
+        path.parent.mkdir()
+        events = [make.step(1, 0, 100), make.op(operator, 10, 50)]
+        trace_files.write(path, make.document(*events))
+    with serve("--logdir", tmp_path) as server:
+        page = visit(server).open(run="model", view="diff")
+        expect(page.shows("no-default-base")).to_contain_text("0 % of their operators")
+        page.get("compare-anyway").click()
+        page.rows("diff")
+        assert page.state()["base"] == "other"

@@ -179,6 +179,14 @@ def test_notes() -> None:
     assert "inferred" in {n.code for n in diff(guessed, run(20, 20)).notes}
 
 
+def test_another_program_is_named() -> None:
+    half = trace(op("aten::mm", 10, 40), op("aten::relu", 50, 60))
+    for other, is_other in (("aten::relu", False), ("aten::conv2d", True)):
+        now = trace(op(other, 10, 40), op("aten::add", 50, 60), op("aten::mm", 70, 80))
+        found = {n.code for n in diff(now, half).notes}
+        assert ("other_program" in found) == is_other
+
+
 def test_nothing_and_a_base() -> None:
     assert diff(Trace(), Trace()).rows == ()
     assert {r.status for r in diff(Trace(), run(20), time="device").rows} == {"gone"}

@@ -65,8 +65,37 @@ function Compared({ selected, base, runs }: ComparedProps) {
           {texts.ranksDiffer(selected.place.rank, other.place.rank)}
         </p>
       )}
-      <Show resource={latest}>{(result) => <Page {...{ result, shown, selected, other }} />}</Show>
+      <Show resource={latest}>
+        {(result) => {
+          const why = base.kind === "earlier" || base.kind === "later" ? refusal(result) : null;
+          return why === null ? (
+            <Page {...{ result, shown, selected, other }} />
+          ) : (
+            <NoDefault why={why} run={other.place.run} />
+          );
+        }}
+      </Show>
     </div>
+  );
+}
+
+/** Why a run that nobody chose is no base: another program or device. */
+function refusal({ notes, conditions }: Result): string | null {
+  const program = notes.find((one) => one.code === "other_program");
+  if (program) return program.message;
+  const device = conditions.find(({ name, base, now }) => name === "device" && base !== null && now !== null);
+  return device ? texts.otherDevice(device.base ?? "", device.now ?? "") : null;
+}
+
+function NoDefault({ why, run }: { why: string; run: string }) {
+  return (
+    <section class="state" data-testid="no-default-base">
+      <h2>{texts.noDefault}</h2>
+      <p>{texts.refused(run, why)}</p>
+      <button type="button" data-testid="compare-anyway" onClick={() => go({ base: run })}>
+        {texts.anyway(run)}
+      </button>
+    </section>
   );
 }
 

@@ -21,6 +21,10 @@ const statuses: Record<DiffRow["status"] | DiffAllocator["status"], string> = {
 export const diff = {
   verdicts,
   statuses,
+  noDefault: "Choose a base.",
+  refused: (run: string, why: string) => `The nearest run is ${run}. ${why}`,
+  otherDevice: (base: string, now: string) => `Its device is ${base}, this one's is ${now}.`,
+  anyway: (run: string) => `Compare with ${run} anyway`,
   nothing: "There is nothing to compare with",
   oneTrace: (choose: (text: string) => ComponentChildren) => (
     <>

@@ -24,6 +24,10 @@ export const diff: Translation<typeof english.diff> = {
     unknown: "不确定",
   },
   statuses: { both: "", new: "新增", gone: "消失" },
+  noDefault: "请选择基准。",
+  refused: (run, why) => `最近的运行是 ${run}。${why}`,
+  otherDevice: (base, now) => `其设备为 ${base}，当前为 ${now}。`,
+  anyway: (run) => `仍与 ${run} 比较`,
   nothing: "没有可对比的 trace",
   oneTrace: (choose) => (
     <>此 logdir 中只有一个 trace。请将另一次运行的目录放入其中，或者对比两个迭代：{choose("选择迭代")}。</>
