@@ -104,7 +104,7 @@ class Curves(Struct, frozen=True):
     """As ``Rectangles.bound_ns``."""
 
 
-class Span(Struct, frozen=True):
+class TimelinePhase(Struct, frozen=True):
     """A phase of the recording."""
 
     kind: PhaseKind
@@ -162,7 +162,7 @@ class Timeline(Result, frozen=True):
     """Equal parts of the window."""
     shares: Short
     """Per mille of the part in which a family's kernels run, by device, family and part."""
-    phases: tuple[Span, ...]
+    phases: tuple[TimelinePhase, ...]
     """They tile the recording."""
 
 
@@ -228,7 +228,7 @@ def timeline(
         summaries=summaries,
         summary_parts=summary_parts,
         shares=shares,
-        phases=tuple(Span(one.kind, one.start_ns, one.end_ns) for one in phases(trace)),
+        phases=tuple(TimelinePhase(one.kind, one.start_ns, one.end_ns) for one in phases(trace)),
     )
 
 

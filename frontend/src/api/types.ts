@@ -2209,7 +2209,7 @@ export interface Timeline {
   summaries: Summary[];
   summary_parts: number;
   shares: Int16Array;
-  phases: Span[];
+  phases: TimelinePhase[];
 }
 
 /** A part of the recording at a level of detail. */
@@ -2221,6 +2221,13 @@ export interface TimelineLevel {
   stop_ns: number;
   rectangles: number;
   merged: number;
+}
+
+/** A phase of the recording. */
+export interface TimelinePhase {
+  kind: "capture" | "compilation" | "startup" | "drain" | "profiler_stop" | "steady";
+  start_ns: number;
+  end_ns: number;
 }
 
 /** Device activity of the window. Null: no device times. */

@@ -33,6 +33,8 @@ export function RecordingLine({ overview }: { overview: Overview }) {
   );
 }
 
+const phaseColor = (kind: RecordingPhase["kind"]): string => `var(--phase-${kind})`;
+
 /** The phases in proportion; the list below names them. */
 function Strip({ phases, whole }: { phases: readonly RecordingPhase[]; whole: number }) {
   return (
@@ -43,6 +45,7 @@ function Strip({ phases, whole }: { phases: readonly RecordingPhase[]; whole: nu
           data-kind={phase.kind}
           title={`${texts.kinds[phase.kind]} ${duration(lengthOf(phase))}`}
           style={{
+            "--fill": phaseColor(phase.kind),
             left: `${(100 * phase.start_ns) / whole}%`,
             width: `${(100 * lengthOf(phase)) / whole}%`,
           }}
@@ -90,7 +93,7 @@ interface PhaseProps {
 function Phase({ part: { phase, ns, phases }, end, isJudged }: PhaseProps) {
   return (
     <li data-key={phase.kind} data-value={ns} class={phase.kind === "steady" ? "muted" : ""}>
-      <i class="phase-mark" data-kind={phase.kind} aria-hidden="true" />
+      <i class="phase-mark" style={{ "--fill": phaseColor(phase.kind) }} aria-hidden="true" />
       <a
         {...stretch(phase.start_ns, phase.end_ns, end)}
         title={[exactDuration(ns), phase.sentence].filter(Boolean).join("\n")}

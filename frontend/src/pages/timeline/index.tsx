@@ -11,7 +11,7 @@ import { useView } from "../../state/use-result";
 import { around, middle, span, whole, type Camera } from "../../widgets/timeline/camera";
 import { TimeCanvas } from "../../widgets/timeline/canvas";
 import { withoutHidden } from "../../widgets/timeline/legend";
-import { Minimap } from "../../widgets/timeline/minimap";
+import { PARTS, RecordingStrip } from "./recording-strip";
 import { withTrackToggled, type Area } from "../../widgets/timeline/selection-area";
 import type { ChoosingProps } from "../page-props";
 import { Problem, Show } from "../shared/load-states";
@@ -25,10 +25,12 @@ import { MarksStrip } from "./marks-strip";
 import { useNotes, type Notes } from "./notes";
 import { useRanks, type Ranks } from "./rank-picker";
 import { arrowsOf, nameMatcher } from "./rectangles";
+import { useHoveredArrows } from "./use-hovered-arrows";
+import type { Arrow } from "../../widgets/timeline/scene";
 import { useSearch } from "./search-box";
 import { Toolbar } from "./toolbar";
 import { Tooltip } from "./tooltip";
-import { TrackHeadings, TrackFilter } from "./track-headings";
+import { TrackHeadings } from "./track-headings";
 import { useArea, useCamera } from "./url-state";
 import { useSelectedItem, type SelectedItem } from "./use-item";
 import { useComparison } from "./use-comparison";
@@ -37,11 +39,10 @@ import { useNavigation, useShortcuts, type Navigation } from "./use-navigation";
 import { headingActions, useTracks, type Tracks } from "./use-tracks";
 import { useCanvasWidth } from "./use-canvas-width";
 import { useSizes, type Sizes } from "./use-sizes";
-import { densityOf, useScene } from "./window-data";
+import { useScene } from "./window-data";
 import "./timeline.css";
 
 const texts = t.timeline;
-const PARTS = 600;
 
 export function Timeline({ selected, runs }: Pick<ChoosingProps, "selected" | "runs">) {
   const base = useView("timeline", selected, { tracks: "", width: PARTS }, null);
@@ -102,10 +103,11 @@ function useTimeline(
   const navigation = useNavigation({ page, tracks, view, area, setArea, selection, scene });
   useShortcuts({ tracks, view, area, setArea, selection, navigation, marks, search, hoverAt });
   const lines = useLines(marks, notes);
-  const picked = usePicked({ find, selection, area, marks: lines, by, path });
+  const hovered = useHoveredArrows(selected, tracks, scene);
+  const picked = usePicked({ find, selection, area, marks: lines, by, path, hovered: hovered.arrows });
   return {
     ...{ hoverAt, find, ranks, sizes, tracks, view, area, setArea, by, width, shown, selection },
-    ...{ search, marks, notes, critical, setCritical, navigation, picked },
+    ...{ search, marks, notes, critical, setCritical, navigation, picked, hovered },
   };
 }
 
@@ -142,6 +144,7 @@ function Page(props: TimelineProps) {
         onHover={(at) => {
           hoverAt.current = at;
         }}
+        onLook={timeline.hovered.look}
         onScroll={shown.onScroll}
         onArrow={navigation.walk}
         onPick={navigation.pickRectangle}
@@ -190,7 +193,7 @@ function Above({ selected, result, step, timeline, page }: AboveProps) {
       />
       <FailedRanks failed={ranks.failed} />
       <LeftOut tracks={result.left_out} />
-      <Overview {...{ tracks, result, camera, move }} marks={marks.marks} left={sizes.heads} />
+      <RecordingStrip {...{ tracks, result, camera, move }} marks={marks.marks} left={sizes.heads} />
       <MarksStrip
         {...{ selected, camera, move, notes, place, width }}
         all={tracks.all}
@@ -262,61 +265,21 @@ interface PickedProps {
   marks: readonly number[];
   by: ReturnType<typeof colorBy>;
   path: ReturnType<typeof useSpots>;
+  /** Arrows of what the pointer rests on. */
+  hovered: readonly Arrow[];
 }
 
 /** What stands out on the canvas; the same object as long as nothing of it changes. */
-function usePicked({ find, selection, area, marks, by, path }: PickedProps) {
+function usePicked({ find, selection, area, marks, by, path, hovered }: PickedProps) {
   const found = useMemo(() => nameMatcher(find), [find]);
   const { spot, linked, lane, place } = selection;
-  const arrows = useMemo(() => (linked && lane ? arrowsOf(linked, lane, place) : []), [linked, lane, place]);
+  const arrows = useMemo(
+    () => [...(linked && lane ? arrowsOf(linked, lane, place) : []), ...hovered],
+    [linked, lane, place, hovered],
+  );
   return useMemo(
     () => ({ item: spot, area, marks, arrows, found, by, path }),
     [spot, area, marks, arrows, found, by, path],
-  );
-}
-
-interface OverviewProps {
-  /** The width of the names of tracks. */
-  left: number;
-  tracks: Tracks;
-  result: Result;
-  camera: Camera;
-  move: (camera: Camera) => void;
-  marks: readonly number[];
-}
-
-/** The whole recording in a strip. */
-function Overview({ tracks, result, camera, move, marks, left }: OverviewProps) {
-  const { all, lines, arrangement } = tracks;
-  const density = useMemo(() => densityOf(result, PARTS), [result]);
-  return (
-    <Minimap
-      camera={camera}
-      all={all}
-      of={{ start: 0, stop: result.end_ns }}
-      density={density}
-      marks={marks}
-      onCamera={move}
-      left={left}
-    >
-      <TrackFilter
-        only={arrangement.only}
-        none={!lines.some((line) => line.kind === "group" && line.key !== "")}
-        set={(only) => tracks.arrange({ only })}
-      />
-      {arrangement.hidden.size > 0 && (
-        <button
-          type="button"
-          class="quiet unhide"
-          title={t.trackHeadings.hiddenTracks(arrangement.hidden.size)}
-          aria-label={t.trackHeadings.hiddenTracks(arrangement.hidden.size)}
-          data-testid="show-hidden"
-          onClick={() => tracks.arrange({ hidden: new Set() })}
-        >
-          +{arrangement.hidden.size}
-        </button>
-      )}
-    </Minimap>
   );
 }
 

@@ -19,6 +19,8 @@ interface TimeCanvasProps extends PointerEvents {
   /** All that there is. */
   all: Camera;
   picked: Omit<Picked, "hover">;
+  /** The rectangle that the pointer is on changed; null: on none. */
+  onLook?: (rectangle: number | null) => void;
   /** The lines that are on the screen or close to it. */
   onScroll: (top: number, height: number) => void;
   /** An arrow key: to the next range, or the one above or below. */
@@ -28,6 +30,13 @@ interface TimeCanvasProps extends PointerEvents {
   /** The width of the names of tracks. */
   left: number;
   onLeft: (px: number | null) => void;
+}
+
+const nothing = (): void => undefined;
+
+function useLook(hovered: number | null, onLook: (rectangle: number | null) => void): void {
+  const look = useLatestCallback(onLook);
+  useEffect(() => look(hovered), [hovered, look]);
 }
 
 /** The width of the names of tracks, unless the reader has another. */
@@ -50,15 +59,15 @@ export function TimeCanvas(props: TimeCanvasProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [top, setTop] = useState(0);
-  const size = useSize(scroller, onScroll);
+  const { height, ...size } = useSize(scroller, onScroll);
   const width = Math.max(50, size.width - props.left);
-  const { height } = size;
   const { hover, clearHover, onEdge, handlers } = usePointer(
     canvas,
     { scene, camera, lines, all, area: picked.area, width, top },
     props,
   );
   const hovered = hover?.under.kind === "rectangle" ? hover.under.index : null;
+  useLook(hovered, props.onLook ?? nothing);
   usePainting(canvas, scene, { camera, lines, width, height, top }, picked, hovered);
   useWheel(canvas, props);
   const tip = hover && (hovered === null || scene.rectangles.start_ns.length > hovered) ? hover : null;

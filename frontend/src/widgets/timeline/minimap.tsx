@@ -7,6 +7,12 @@ import { t } from "../../i18n";
 import { LETTER_PX, timeTicks } from "../charts/ticks";
 import "./minimap.css";
 
+export interface Phase extends Camera {
+  /** As theme.css has its color: `--phase-NAME`. */
+  kind: string;
+  title: string;
+}
+
 interface MinimapProps {
   camera: Camera;
   /** All that there is. */
@@ -16,6 +22,8 @@ interface MinimapProps {
   /** The recording that this is of. */
   of: Camera;
   marks: readonly number[];
+  /** The phases of the recording, in a thin strip at its foot. */
+  phases?: readonly Phase[];
   onCamera: (camera: Camera) => void;
   left: number;
   /** Beside the ruler, above the names of tracks. */
@@ -24,8 +32,10 @@ interface MinimapProps {
 
 const HEIGHT = 34;
 const RULER = 20;
+const PHASE = 4;
 
-export function Minimap({ camera, all, density, of, marks, onCamera, left, children }: MinimapProps) {
+export function Minimap(props: MinimapProps) {
+  const { camera, all, density, of, marks, phases = [], onCamera, left, children } = props;
   const box = useRef<HTMLDivElement>(null);
   const anchor = useRef<number | null>(null);
   const width = useWidthBeside(box, left);
@@ -36,32 +46,29 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
   const center = (at: number): void => onCamera(centered(camera, at, all));
   const shown = { from: Math.max(0, x(camera.start)), to: Math.min(width, x(camera.stop)) };
   const [first, step] = [x(of.start), (x(of.stop) - x(of.start)) / Math.max(1, density.length)];
+  const dragging = {
+    onPointerDown: (e: PointerEvent) => {
+      (e.currentTarget as Element).setPointerCapture(e.pointerId);
+      anchor.current = moved(e);
+      center(moved(e));
+    },
+    onPointerMove: (e: PointerEvent) => {
+      if (anchor.current !== null) center(moved(e));
+    },
+    onPointerUp: () => {
+      anchor.current = null;
+    },
+    onPointerCancel: () => {
+      anchor.current = null;
+    },
+  };
   return (
     <div class="minimap" ref={box}>
       <div class="corner" style={{ width: `${left}px` }}>
         {t.widgets.shown(duration(Math.round(span(camera))))}
         {children}
       </div>
-      <svg
-        width={width}
-        height={HEIGHT}
-        data-testid="minimap"
-        aria-hidden="true"
-        onPointerDown={(e) => {
-          e.currentTarget.setPointerCapture(e.pointerId);
-          anchor.current = moved(e);
-          center(moved(e));
-        }}
-        onPointerMove={(e) => {
-          if (anchor.current !== null) center(moved(e));
-        }}
-        onPointerUp={() => {
-          anchor.current = null;
-        }}
-        onPointerCancel={() => {
-          anchor.current = null;
-        }}
-      >
+      <svg width={width} height={HEIGHT} data-testid="minimap" aria-hidden="true" {...dragging}>
         <path class="density" d={outline(density, first, step)} />
         <rect class="beyond" x={0} width={shown.from} height={HEIGHT} />
         <rect class="beyond" x={shown.to} width={Math.max(0, width - shown.to)} height={HEIGHT} />
@@ -72,12 +79,33 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
           height={HEIGHT - 1}
           y={0.5}
         />
+        <Phases of={phases} x={x} />
         {marks.map((at) => (
           <line key={at} class="mark" x1={x(at)} x2={x(at)} y2={HEIGHT} />
         ))}
       </svg>
       <Ruler {...{ camera, all, width, left, onCamera }} />
     </div>
+  );
+}
+
+function Phases({ of, x }: { of: readonly Phase[]; x: (at: number) => number }) {
+  return (
+    <>
+      {of.map((one) => (
+        <rect
+          key={one.start}
+          class="phase"
+          style={{ "--fill": `var(--phase-${one.kind})` }}
+          x={x(one.start)}
+          width={Math.max(1, x(one.stop) - x(one.start))}
+          y={HEIGHT - PHASE}
+          height={PHASE}
+        >
+          <title>{one.title}</title>
+        </rect>
+      ))}
+    </>
   );
 }
 
