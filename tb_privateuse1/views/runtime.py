@@ -36,7 +36,7 @@ class RuntimeRow(Struct, frozen=True):
     """Of ``length_ns``: more than 1 where threads call at once."""
     blocked_ns: int
     """In calls that return when the device has done its work."""
-    idle_ns: int | None
+    device_idle_ns: int | None
     """The device's idle time that the account of time has for these calls; null without device
     times. In the rest of ``blocked_ns`` the device works, or has work in its queue."""
     activities: int | None
@@ -64,7 +64,7 @@ class Runtime(Result, frozen=True):
     """Sum over threads; a call inside of another one counts once."""
     blocked_ns: int
     """The same of the calls that wait for the device."""
-    idle_ns: int | None
+    device_idle_ns: int | None
     """The sum of the rows'."""
     length_ns: int
     """Length of the recording, or of the window on the host."""
@@ -86,7 +86,7 @@ def runtime(trace: Trace, *, step: StepOption = None, window: WindowOption = "st
         calls=len(chosen),
         total_ns=_thread_time(trace, chosen),
         blocked_ns=_thread_time(trace, chosen[blocking_calls(trace)[chosen]]),
-        idle_ns=_known_idle(trace, table.idle_ns),
+        device_idle_ns=_known_idle(trace, table.idle_ns),
         length_ns=length_ns,
     )
 
@@ -157,7 +157,7 @@ class _Calls:
             max_ns=int(duration[-1]),
             share=total / length_ns if length_ns else 0.0,
             blocked_ns=int(self.blocked_ns[i]),
-            idle_ns=None if self.idle_ns is None else _known_idle(trace, self.idle_ns[i]),
+            device_idle_ns=None if self.idle_ns is None else _known_idle(trace, self.idle_ns[i]),
             activities=int(self._activities[i]) if self._linked else None,
             device_ns=(
                 device_times.known_sum(trace, int(self._device_ns[i])) if self._linked else None

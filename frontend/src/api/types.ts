@@ -2005,7 +2005,7 @@ export interface Runtime {
   calls: number;
   total_ns: number;
   blocked_ns: number;
-  idle_ns: number | null;
+  device_idle_ns: number | null;
   length_ns: number;
 }
 
@@ -2019,7 +2019,7 @@ export interface RuntimeRow {
   max_ns: number;
   share: number;
   blocked_ns: number;
-  idle_ns: number | null;
+  device_idle_ns: number | null;
   activities: number | null;
   device_ns: number | null;
   operator: string | null;

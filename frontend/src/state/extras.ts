@@ -1,4 +1,4 @@
-// What this server can do beside showing traces, as it was last told.
+// What this server can do beside showing traces, as of its last answer.
 import { signal } from "@preact/signals";
 import type { Extras } from "../api/types";
 

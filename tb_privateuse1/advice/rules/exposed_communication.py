@@ -47,7 +47,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     yield RuleFinding(
         title=say("Exposed communication: {share} of the time", share=percent(case.share(bare))),
         explanation=say(
-            "It is {account} of the judged time. {share} of the time in which this rank "
+            "It is {account} of the analyzed time. {share} of the time in which this rank "
             "communicates, it computes nothing meanwhile. A part of it may be waiting for slower "
             "ranks: the distributed view tells.{kinds}{use}{most}{link}",
             account=percent(case.share(bare)),

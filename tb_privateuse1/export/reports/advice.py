@@ -102,7 +102,7 @@ def saving_sentence(result: AdviceTable) -> str:
 def _judged_steps(result: AdviceTable) -> str:
     """Return how many steps are judged, if the window has recorded ones."""
     if not has_steps(result):
-        return "the judged time"
+        return "the analyzed time"
     return f"{result.steps} step{'s' * (result.steps != 1)}"
 
 

@@ -1,9 +1,9 @@
 """Repair the ends of host ranges that end long after their recording does.
 
 A range of more than a day is longer than any recording. So is one that lasts longer than all ranges
-take to begin, if its thread contradicts it: an operator that outlasts the operator or the step
-around it, or a call of the runtime around operators. Others may be true: a wait for the device ends
-a recording.
+take to begin, and long enough for an overflow, if its thread contradicts it: an operator that
+outlasts the operator or the step around it, or a call of the runtime around operators. Others may
+be true: a wait for the device ends a recording.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
+_OVERFLOW_NS = 1 << 32
+"""The least time that a counter of 32 bits in ns is off by when it overflows."""
 _OPERATORS = frozenset({"cpu_op", "operator"})
 _OTHERS = frozenset({"user_annotation", "python_function"})
 _FIGURES: tuple[Figures, ...] = ("operators", "steps", "stacks")
@@ -42,6 +44,9 @@ def cut(raw: Raw, vendor: Vendor) -> tuple[Raw, tuple[Finding, ...]]:
     last = max(int(group.start_ns.max()) for group in groups.values())
     host = [c for c in groups if _is_host(c.lower(), vendor)]
     long = {c: np.flatnonzero(groups[c].end_ns - groups[c].start_ns > last - first) for c in host}
+    long = {
+        c: r[groups[c].end_ns[r] - groups[c].start_ns[r] >= _OVERFLOW_NS] for c, r in long.items()
+    }
     if not any(map(len, long.values())):
         return raw, ()
     operators = _others(raw, groups, long)

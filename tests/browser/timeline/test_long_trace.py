@@ -64,14 +64,12 @@ def test_from_all_of_it_to_one_range(dashboard: Dashboard, trace: Trace) -> None
 
 def test_what_runs_once_is_found(dashboard: Dashboard, trace: Trace) -> None:
     found = canvas(dashboard, run="long")
+    whole = window(found)
     box = dashboard.get("timeline-search")
     box.fill(long_trace.RARE)
     expect(dashboard.get("timeline-hits")).to_have_attribute("data-value", "1", timeout=WAIT_MS)
     box.press("Enter")
     expect(dashboard.get("details-name")).to_have_text(long_trace.RARE)
-    whole = window(found)
-    dashboard.inside.locator(".timecanvas").focus()
-    dashboard.page.keyboard.press("f")
     expect(found).not_to_have_attribute("data-start", str(whole[0]))
     start, stop = window(found)
     at = long_trace.RARE_PASS * long_trace.PASS_NS + 98_000

@@ -137,7 +137,7 @@ def test_communication_has_one_time(name: str) -> None:
 def check_communication(made: Trace) -> None:
     share = share_of(account_of(overview(made)), "exposed_communication")
     (row,) = (row for row in advised(made).rows if row.rule == "exposed_communication")
-    assert row.explanation.startswith(f"It is {100 * share:.0f} % of the judged time.")
+    assert row.explanation.startswith(f"It is {100 * share:.0f} % of the analyzed time.")
 
 
 def test_a_finding_on_a_class_has_the_time_of_the_account() -> None:
@@ -189,11 +189,11 @@ def waiting() -> Trace:
 
 def check_calls(made: Trace) -> None:
     account, calls = account_of(overview(made)), runtime(made)
-    assert calls.idle_ns is not None
-    assert calls.idle_ns == sum(row.idle_ns or 0 for row in calls.rows)
+    assert calls.device_idle_ns is not None
+    assert calls.device_idle_ns == sum(row.device_idle_ns or 0 for row in calls.rows)
     blocked = ("synchronization", "blocking_copy", "device_memory")
     least = sum(one.ns for one in account.classes if one.name in blocked)
-    assert least <= calls.idle_ns <= account.idle_ns
+    assert least <= calls.device_idle_ns <= account.idle_ns
 
 
 def test_calls_say_for_how_long_they_leave_the_device_idle() -> None:
@@ -201,8 +201,8 @@ def test_calls_say_for_how_long_they_leave_the_device_idle() -> None:
     check_calls(waiting())
     rows = {row.name: row for row in runtime(waiting()).rows}
     assert rows["cudaStreamSynchronize"].blocked_ns == 395_000
-    assert rows["cudaStreamSynchronize"].idle_ns == 5_000
-    assert rows["cudaMemcpyAsync"].idle_ns == 170_000
+    assert rows["cudaStreamSynchronize"].device_idle_ns == 5_000
+    assert rows["cudaMemcpyAsync"].device_idle_ns == 170_000
 
 
 @needs_traces

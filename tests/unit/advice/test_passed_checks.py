@@ -29,9 +29,9 @@ def test_a_finding_is_not_called_fine() -> None:
             with run.around("aten::item"):
                 run.wait()
             run.rest(200)
-    told = advise(run.trace())
-    assert {row.rule for row in told.rows} & {"item_sync"}
-    assert "blocking" not in [row.name for row in told.fine]
+    answer = advise(run.trace())
+    assert {row.rule for row in answer.rows} & {"item_sync"}
+    assert "blocking" not in [row.name for row in answer.fine]
 
 
 def test_fused_attention_is_said() -> None:

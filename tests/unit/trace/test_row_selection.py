@@ -19,7 +19,7 @@ _ROWS = 4
 
 
 def filled(kind: type[Table]) -> Any:
-    """A table of four rows, the i-th of which refers to the i-th row of every table."""
+    """A table of four rows, the i-th refers to the i-th row of every table."""
     values = {}
     for name, one in declared_types(kind).items():
         column = np.arange(_ROWS).astype(one.dtype)

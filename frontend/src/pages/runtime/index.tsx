@@ -69,7 +69,7 @@ const COLUMNS: readonly Column<RuntimeRow>[] = [
     cell: (r) => <Record row={r.longest_row} ns={r.max_ns} title={texts.showLongest} />,
   }),
   field("blocked_ns", heads.blocked, "time", 76),
-  field("idle_ns", heads.idle, "time", 88),
+  field("device_idle_ns", heads.idle, "time", 88),
   field("activities", heads.activities, "count", 76, { additive: true }),
   field("device_ns", heads.device, "time", 88, { additive: true }),
   field("operator", heads.operator, "text", 132, { cell: (r) => <OperatorCell name={r.operator} /> }),

@@ -65,6 +65,6 @@ def test_sarif_has_rules_levels_and_places() -> None:
 
 def test_no_findings() -> None:
     empty = advice(Trace())
-    assert "\nNo findings in 0 steps.\n" in export.advice_text(empty)
+    assert "\nNo findings in the analyzed time.\n" in export.advice_text(empty)
     assert "\n**No findings" in export.advice_markdown(empty)
     assert json.loads(export.advice_sarif(empty))["runs"][0]["results"] == []
