@@ -79,7 +79,7 @@ function Compared({ selected, base, runs }: ComparedProps) {
   );
 }
 
-/** Why a run that nobody chose is no base: another program or device. */
+/** Why the nearest run is no default base: another program or device. */
 function refusal({ notes, conditions }: Result): string | null {
   const program = notes.find((one) => one.code === "other_program");
   if (program) return program.message;

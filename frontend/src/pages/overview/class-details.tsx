@@ -1,4 +1,4 @@
-// What a class of time consists of: its names, and its longest stretches.
+// What a class of time consists of: its names, and its longest intervals.
 import type { ClassTime, AccountPart, Stretch } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";

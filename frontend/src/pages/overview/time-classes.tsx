@@ -1,4 +1,4 @@
-// The classes of time in groups; a row opens to its names and its longest stretches.
+// The classes of time in groups; a row opens to its names and its longest intervals.
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { ClassTime, PathClass } from "../../api/types";

@@ -1,4 +1,4 @@
-// What limits the recording, in one sentence, with its longest stretch and its function.
+// What limits the recording, in one sentence, with its longest interval and its function.
 import type { Overview, Verdict } from "../../api/types";
 import { exactDuration } from "../../lib/format";
 import { stretch } from "../../state/links";
