@@ -27,6 +27,8 @@ PRIME = "tb_privateuse1::prime"
 
 See docs/guide/capture.md.
 """
+WINDOW_EDGES = ("tb_privateuse1::window_start", "tb_privateuse1::window_end")
+"""Those around the waits for the device at the beginning and the end of a recording."""
 
 
 class Strings:

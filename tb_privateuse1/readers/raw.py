@@ -267,3 +267,9 @@ class Sidecar(Struct, frozen=True):
     stream: I64 | None = None
     launches: HostLaunches | None = None
     markers: StepMarkers | None = None
+
+    def warned(self, code: str) -> bool:
+        """Return whether the capture warned of something while it recorded."""
+        warnings = self.facts.get("warnings")
+        rows = warnings if isinstance(warnings, list) else []
+        return any(isinstance(row, dict) and row.get("code") == code for row in rows)

@@ -59,7 +59,7 @@ from tb_privateuse1.inference.device_timeline.step_markers import (
     markers_on_clock as markers_on_clock,
 )
 from tb_privateuse1.inference.device_timeline.timeline_inputs import StreamKernels
-from tb_privateuse1.inference.stage_inputs import Activities, Strings
+from tb_privateuse1.inference.stage_inputs import WINDOW_EDGES, Activities, Strings
 from tb_privateuse1.readers.raw import Sidecar, StepMarkers
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
@@ -156,7 +156,7 @@ def _stream_inputs(
 ) -> list[StreamInput]:
     """Return the streams before they are solved: their events, who may launch, their constants."""
     may_launch = _may_launch(host.ops, host.strings, host.memory)
-    waits = _waits(host.ops, host.strings, host.frames)
+    waits = _waits(host.ops, host.strings, host.frames, sidecar)
     is_alone = len(split) == 1
     inputs = []
     for stream in split:
@@ -195,11 +195,12 @@ def _with_joins(inputs: list[StreamInput]) -> list[StreamInput]:
     return [replace(stream, joins=own) for stream, own in zip(inputs, joins, strict=True)]
 
 
-def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]:
+def _waits(ops: Ops, strings: Strings, frames: Frames | None, sidecar: Sidecar) -> tuple[I64, I64]:
     """Return starts and ends of the host ranges that wait for the device, by their names."""
+    edges = () if sidecar.warned("no-synchronize") else WINDOW_EDGES
     columns = [ops.name] if frames is None else [ops.name, frames.name]
     used = groupby.distinct_values(np.concatenate(columns)).tolist()
-    names = [i for i in used if i >= 0 and blocks(strings.all[i])]
+    names = [i for i in used if i >= 0 and (blocks(strings.all[i]) or strings.all[i] in edges)]
     blocking = np.isin(ops.name, names)
     starts, ends = [ops.start_ns[blocking]], [ops.end_ns[blocking]]
     if frames is not None:

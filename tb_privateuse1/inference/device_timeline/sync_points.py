@@ -12,7 +12,7 @@ from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     Calibration,
     EventPairs,
 )
-from tb_privateuse1.trace.columns import latest_before
+from tb_privateuse1.trace.columns import latest_before, mask_of, sums_before
 from tb_privateuse1.trace.table import I64, Bools
 
 _WAITED_NS = 1_000_000
@@ -62,13 +62,40 @@ def find_sync_points(
     # A range with events inside does more than wait.
     bare = (at >= 0) & (latest_before(events.host_ns, done) == at)
     start, done, at = start[bare], done[bare], at[bare]
-    lengthy = done - start >= _WAITED_NS
+    own = _ends_of_waits(events, at, done)
+    lengthy = (done - start >= _WAITED_NS) & _follows_work(events, own, at, done)
     earliest, nearer = (
         np.where(lengthy, done - late, NEVER) for late in (_RETURN_MOST_NS, _RETURN_NS)
     )
-    end = events.end[blocking]
+    end = np.concatenate((events.end[blocking], own))
     prompt = events.host_high_ns[end] + c.latency_ns + c.jitter_ns
     return SyncPoints(at, earliest, nearer, done).extend(end, np.full(len(end), NEVER), prompt)
+
+
+def _ends_of_waits(events: EventPairs, at: I64, done: I64) -> I64:
+    """Return the end events of ranges that only wait: nothing was launched since the device idled.
+
+    ``at``: the last event before each wait; ``done``: when the wait returned. A range's second
+    event is recorded behind its end, so that its earliest time is that of the return.
+    """
+    behind = np.minimum(at + 1, len(events) - 1)
+    own = events.is_end[behind] & (events.host_low_ns[behind] == done)
+    own &= events.start[events.op[behind]] == at
+    ends: I64 = behind[own]
+    return ends
+
+
+def _follows_work(events: EventPairs, own: I64, at: I64, done: I64) -> Bools:
+    """Return which waits follow events that no earlier wait was for.
+
+    If nothing was recorded since the device was idle, the call took long for another reason: the
+    thread was preempted. ``own``: the ends of ranges that only wait, whose events are no work.
+    """
+    others = sums_before(~mask_of(np.concatenate((own - 1, own)), len(events)))
+    idle = np.maximum.accumulate(np.concatenate(([NEVER], done[:-1])))
+    since = np.searchsorted(events.host_ns, idle)
+    follows: Bools = others[at + 1] > others[np.minimum(since, at + 1)]
+    return follows
 
 
 def drop_earliest(points: SyncPoints, late: Bools | None = None) -> SyncPoints:
