@@ -87,6 +87,11 @@ def _wait_for_stream() -> bool:
     return True
 
 
+def tells_event_times() -> bool:
+    """Return whether the backend tells when the device executed the profiler's events."""
+    return hasattr(getattr(torch, backend_name(), None), "event_times")
+
+
 def profiler_runs() -> bool:
     """Return whether torch's profiler records in this thread, or another one that torch knows."""
     everywhere = getattr(torch.autograd.profiler, "_is_profiler_enabled", False)

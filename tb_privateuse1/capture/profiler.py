@@ -36,6 +36,10 @@ WINDOW_START = "tb_privateuse1::window_start"
 """The annotation around the synchronization before the first recorded step."""
 WINDOW_END = "tb_privateuse1::window_end"
 """The annotation around the synchronization after the last recorded step."""
+CLOCK = "tb_privateuse1::clock"
+"""Empty annotations behind both: an idle device executes their events at once."""
+_CLOCK_READS = 8
+"""The first ones are late, as code and data are not in the caches yet; two more are enough."""
 METADATA = "tb_privateuse1"
 """The key in the trace under which backend, route and warnings stand."""
 
@@ -336,6 +340,11 @@ class DeviceProfiler(torch_profile):
                 self.notes.add(
                     "no-synchronize", f"the window's edges are not exact, waiting failed: {error}"
                 )
+                return
+        if backend.tells_event_times():
+            for _ in range(_CLOCK_READS):
+                with record_function(CLOCK):
+                    pass
 
 
 def device_part(prof: DeviceProfiler) -> dict[str, Any] | None:

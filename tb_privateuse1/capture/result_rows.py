@@ -16,11 +16,14 @@ import torch
 
 from tb_privateuse1.capture.warnings import Notes
 
-Streams = Callable[[], tuple[int, int, int]]
-"""The backend's ``elapsed_streams``: device and streams of the last elapsed time's events."""
+_TOLD = {"elapsed_streams": 3, "event_times": 2}
+"""What a backend's module may tell of the last elapsed time's two events, and in how many numbers:
+their device and streams, and when the device executed them."""
 _OPERATORS = ("cpu_op", "user_annotation")
 """libkineto's names for what torch calls the backend's ``ProfilerStubs`` around."""
-_Places = tuple[list[int], list[int], list[int]]
+_Told = dict[str, Callable[[], Any]]
+_Columns = dict[str, list[list[int]]]
+"""By function, a column for each number that it returns."""
 
 
 @dataclass
@@ -30,12 +33,12 @@ class Rows:
     external_id: list[int] = field(default_factory=list)
     elapsed_us: list[int | None] = field(default_factory=list)
     """None: no events were recorded around this row, or their time cannot be read."""
-    device: list[int | None] | None = None
-    """None if the backend does not tell devices and streams."""
-    stream: list[int | None] | None = None
-    """Of both events; None where they are on two."""
     results: list[Any] = field(default_factory=list)
     """The rows as torch has them."""
+    told: dict[str, list[int | None]] = field(default_factory=dict)
+    """What the backend tells of both events. ``device`` and ``stream``: None where they are on two
+    streams. ``first_ns`` and ``second_ns``: when the device executed them, after an event that is
+    the same for all of a recording."""
 
     def host_us(self) -> float:
         """Return the host's time of all rows that have a device time."""
@@ -67,20 +70,32 @@ def read_rows(results: list[Any], backend: str, notes: Notes) -> Rows:
     ids = list(map(type(results[0]).correlation_id, results))
     has_id = [number > 0 for number in ids]  # memory and markers have none, nor events around them
     rows = list(compress(results, has_id))
-    streams = getattr(getattr(torch, backend, None), "elapsed_streams", None)
+    module = getattr(torch, backend, None)
+    told = {name: getattr(module, name) for name in _TOLD if hasattr(module, name)}
     elapsed: Sequence[int | None]
     try:
-        elapsed, places = _read_all(rows, streams)
+        elapsed, columns = _read_all(rows, told)
     except Exception:
-        elapsed, places = _read_each(rows, streams, notes)
+        elapsed, columns = _read_each(rows, told, notes)
     times = [None if us is None or us < 0 else us for us in elapsed]
-    found = Rows(list(compress(ids, has_id)), times, results=rows)
-    if places is not None:
-        devices, first, second = places
-        streams_of = [one if one == other else None for one, other in zip(first, second)]
-        found.device = [None if us is None else device for us, device in zip(times, devices)]
-        found.stream = [None if us is None else stream for us, stream in zip(times, streams_of)]
+    found = Rows(list(compress(ids, has_id)), times, rows)
+    for name, numbers in columns.items():
+        found.told.update(_told_columns(name, numbers, times))
     return _without_others(found, elapsed)
+
+
+def _told_columns(
+    name: str, numbers: list[list[int]], times: list[int | None]
+) -> dict[str, list[int | None]]:
+    """Return what a function of the backend told as columns; None where there is no time."""
+    known: list[list[int | None]] = [
+        [None if us is None else one for us, one in zip(times, column)] for column in numbers
+    ]
+    if name == "event_times":
+        return {"first_ns": known[0], "second_ns": known[1]}
+    device, first, second = known
+    stream = [one if one == other else None for one, other in zip(first, second)]
+    return {"device": device, "stream": stream}
 
 
 def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
@@ -100,9 +115,8 @@ def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
     return Rows(
         list(compress(found.external_id, own)),
         list(compress(found.elapsed_us, own)),
-        None if found.device is None else list(compress(found.device, own)),
-        None if found.stream is None else list(compress(found.stream, own)),
         list(compress(found.results, own)),
+        {name: list(compress(column, own)) for name, column in found.told.items()},
     )
 
 
@@ -114,23 +128,19 @@ def is_operator(row: Any) -> bool:
     return kind in _OPERATORS and row.device_type().name == "CPU"
 
 
-def _read_all(rows: list[Any], streams: Streams | None) -> tuple[list[int], _Places | None]:
-    """Return times, and places if the backend tells them; raises what any row raises."""
+def _read_all(rows: list[Any], told: _Told) -> tuple[list[int], _Columns]:
+    """Return times, and what the backend tells of their events; raises what any row raises."""
     read: Callable[[Any], int] = type(rows[0]).privateuse1_elapsed_us if rows else int
-    times = map(read, rows)
-    if streams is None:
-        return list(times), None
-    # In turns, as the backend tells the streams of the last elapsed time only.
-    turns = list(zip(times, starmap(streams, repeat(()))))
-    return [us for us, _ in turns], _columns([place for _, place in turns])
+    # In turns, as the backend tells of the last elapsed time only.
+    turns = list(zip(map(read, rows), *(starmap(tell, repeat(())) for tell in told.values())))
+    elapsed, *answers = zip(*turns) if turns else ([], *([] for _ in told))
+    return list(elapsed), {name: _columns(name, answer) for name, answer in zip(told, answers)}
 
 
-def _read_each(
-    rows: list[Any], streams: Streams | None, notes: Notes
-) -> tuple[list[int | None], _Places | None]:
-    """Return times and places, and note what raised."""
+def _read_each(rows: list[Any], told: _Told, notes: Notes) -> tuple[list[int | None], _Columns]:
+    """Return times, and what the backend tells of their events, and note what raised."""
     elapsed: list[int | None] = []
-    places: list[tuple[int, int, int]] = []
+    answers: dict[str, list[Any]] = {name: [] for name in told}
     raised: list[Exception] = []
     for row in rows:
         us: Any = None
@@ -139,28 +149,38 @@ def _read_each(
         except Exception as error:
             raised.append(error)
         elapsed.append(us)
-        try:
-            known = streams is not None and us is not None and us >= 0
-            places.append(streams() if known else (0, 0, 0))  # type: ignore[misc]
-        except Exception as error:
-            notes.add("streams-failed", f"elapsed_streams() of the backend failed: {error}")
-            streams = None  # for good
+        known = us is not None and us >= 0
+        for name in list(answers):
+            try:
+                answers[name].append(told[name]() if known else (0,) * _TOLD[name])
+            except Exception as error:
+                _failed(name, error, notes)
+                del answers[name]  # for good
     if raised:
         notes.add(
             "row-raised",
             f"the device times of {len(raised)} of {len(rows)} rows could not be read, they are "
             f"null: {raised[0]}",
         )
-    try:
-        return elapsed, None if streams is None else _columns(places)
-    except Exception as error:
-        notes.add("streams-failed", f"elapsed_streams() of the backend failed: {error}")
-        return elapsed, None
+    columns: _Columns = {}
+    for name, answer in answers.items():
+        try:
+            columns[name] = _columns(name, answer)
+        except Exception as error:
+            _failed(name, error, notes)
+    return elapsed, columns
 
 
-def _columns(places: list[tuple[int, int, int]]) -> _Places:
-    """Return devices and streams of both events; raises if not all are three numbers."""
-    if not places:
-        return [], [], []
-    devices, first, second = (list(map(int, column)) for column in zip(*places))
-    return devices, first, second
+def _failed(name: str, error: Exception, notes: Notes) -> None:
+    code = {"elapsed_streams": "streams-failed", "event_times": "times-failed"}[name]
+    notes.add(code, f"{name}() of the backend failed: {error}")
+
+
+def _columns(name: str, answers: Sequence[Any]) -> list[list[int]]:
+    """Return a column for each number; raises if not all answers have as many."""
+    if not answers:
+        return [[] for _ in range(_TOLD[name])]
+    columns = [list(map(int, column)) for column in zip(*answers)]
+    if len(columns) != _TOLD[name] or set(map(len, answers)) != {_TOLD[name]}:
+        raise ValueError(f"it must return {_TOLD[name]} numbers")
+    return columns

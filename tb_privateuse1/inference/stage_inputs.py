@@ -29,6 +29,8 @@ See docs/guide/capture.md.
 """
 WINDOW_EDGES = ("tb_privateuse1::window_start", "tb_privateuse1::window_end")
 """Those around the waits for the device at the beginning and the end of a recording."""
+CLOCK = "tb_privateuse1::clock"
+"""Empty ones behind these waits: an idle device executes their events."""
 
 
 class Strings:

@@ -256,7 +256,9 @@ class Sidecar(Struct, frozen=True):
 
     ``elapsed_ns`` is ``MISSING`` where it could not be read. ``facts`` holds the other keys.
     ``device`` and ``stream`` are those of both events, ``NONE`` if the two differ. Both columns are
-    None if the backend does not record them.
+    None if the backend does not record them. ``first_ns`` and ``second_ns`` are when the device
+    executed the two events, by its own clock: ``MISSING`` or ns after an event that is the same for
+    the recording.
     """
 
     external_id: I64
@@ -267,6 +269,8 @@ class Sidecar(Struct, frozen=True):
     stream: I64 | None = None
     launches: HostLaunches | None = None
     markers: StepMarkers | None = None
+    first_ns: I64 | None = None
+    second_ns: I64 | None = None
 
     def warned(self, code: str) -> bool:
         """Return whether the capture warned of something while it recorded."""

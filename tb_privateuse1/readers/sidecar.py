@@ -10,7 +10,7 @@ not the trace's. Rows of id 0 (Python frames) join nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,7 +23,8 @@ from tb_privateuse1.readers.chrome.json_values import BROKEN
 from tb_privateuse1.readers.raw import HostLaunches, Sidecar, StepMarkers
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import DEVICE, Finding
-from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.table import I64
 
 SCHEMA = "tb_privateuse1.kernel_event/"
 
@@ -72,10 +73,24 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
         )
     launches = _columns(HostLaunches, content.pop("launches", None))
     markers = _columns(StepMarkers, content.pop("markers", None))
-    places = [content.pop(name, None) for name in ("device", "stream")]
-    if all(isinstance(column, list) and len(column) == len(ids) for column in places):
-        return _sidecar(ids, elapsed, content, findings, places, launches, markers)
-    return _sidecar(ids, elapsed, content, findings, launches=launches, markers=markers)
+    rows = {
+        **_of_rows(content, ("device", "stream"), len(ids), NONE),
+        **_of_rows(content, ("first_ns", "second_ns"), len(ids), int(MISSING)),
+    }
+    return _sidecar(ids, elapsed, content, findings, rows, launches, markers)
+
+
+def _of_rows(
+    content: dict[str, Any], names: Sequence[str], count: int, missing: int
+) -> dict[str, I64]:
+    """Return columns with a number per row; none if one of them is not there or not complete."""
+    columns = [content.pop(name, None) for name in names]
+    if not all(isinstance(column, list) and len(column) == count for column in columns):
+        return {}
+    return {
+        name: numbers.parse_ids(column or (), missing)
+        for name, column in zip(names, columns, strict=True)
+    }
 
 
 def _columns(kind: type[_Recorded], content: object) -> _Recorded | None:
@@ -117,7 +132,7 @@ def _sidecar(
     elapsed: list[Any],
     facts: dict[str, Any],
     findings: list[Finding],
-    places: Sequence[list[Any]] = (),
+    rows: Mapping[str, I64] | None = None,
     launches: HostLaunches | None = None,
     markers: StepMarkers | None = None,
 ) -> Sidecar:
@@ -135,8 +150,7 @@ def _sidecar(
             total=len(ids),
         )
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
-    device_and_stream = [numbers.parse_ids(place)[keep] for place in places]
-    device, stream = device_and_stream or (None, None)
+    kept = {name: values[keep] for name, values in (rows or {}).items()}
     return Sidecar(
-        column[keep], ns[keep], facts, tuple(findings), device, stream, launches, markers
+        column[keep], ns[keep], facts, tuple(findings), launches=launches, markers=markers, **kept
     )

@@ -26,4 +26,10 @@ int64_t reported_elapsed_ns(const MarkState& first, const MarkState& second) {
   return elapsed / step * step;
 }
 
+int64_t event_time_ns(const MarkState& reference, const MarkState& event) {
+  const int64_t after = exact_elapsed_ns(reference, event);
+  const int64_t step = config()->elapsed_resolution_ns;
+  return (after - (after % step + step) % step); // the clock's last tick
+}
+
 } // namespace refdev

@@ -98,6 +98,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     const auto streams = refdev::elapsed_streams();
     return py::make_tuple(streams.device, streams.first, streams.second);
   });
+  m.def("event_times", [] {
+    const auto times = refdev::event_times();
+    return py::make_tuple(times.first_ns, times.second_ns);
+  });
   m.def("register_kineto_profiler", &refdev::register_kineto_profiler);
   m.def("register_with_libkineto", &refdev::register_with_libkineto);
   m.def("record_no_activities", &refdev::record_no_activities);

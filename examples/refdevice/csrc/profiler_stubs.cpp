@@ -2,6 +2,10 @@
 // the time between them later.
 #include "profilers.h"
 
+#include <array>
+#include <atomic>
+#include <mutex>
+
 #include <torch/csrc/profiler/stubs/base.h>
 
 #include "clock.h"
@@ -16,6 +20,34 @@ namespace {
 using torch::profiler::impl::ProfilerVoidEventStub;
 
 thread_local ElapsedStreams last_elapsed;
+thread_local EventTimes last_times;
+
+// The first event of each device whose time is asked for after a recording: the origin of the times
+// of all others. A device that tells only the time between two events can do the same.
+struct References {
+  // Called when an event is recorded: what is asked for next is another recording.
+  void renew() {
+    stale.store(true, std::memory_order_relaxed);
+  }
+
+  const MarkState& of(const ProfilerVoidEventStub& event) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (stale.exchange(false)) {
+      first.fill(nullptr);
+    }
+    auto& one = first.at(static_cast<const MarkState*>(event.get())->stream->device());
+    if (one == nullptr) {
+      one = event;
+    }
+    return *static_cast<const MarkState*>(one.get());
+  }
+
+ private:
+  std::atomic<bool> stale{true};
+  std::mutex mutex;
+  std::array<ProfilerVoidEventStub, kDevices> first;
+};
+References references;
 
 struct Stubs final : torch::profiler::impl::ProfilerStubs {
   void record(c10::DeviceIndex* device, ProfilerVoidEventStub* event, int64_t* cpu_ns) const override {
@@ -27,6 +59,7 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
       *cpu_ns = now_ns();
     }
     *event = current_stream(index).record();
+    references.renew();
   }
 
   // Microseconds. The profiler asks long after the records, so waiting costs nothing as a rule.
@@ -37,6 +70,8 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
     Stream::synchronize(from);
     Stream::synchronize(to);
     const double us = static_cast<double>(reported_elapsed_ns(from, to)) / 1e3;
+    const MarkState& reference = references.of(*first);
+    last_times = {event_time_ns(reference, from), event_time_ns(reference, to)};
     return static_cast<float>(config()->elapsed_unit == "ms" ? us / 1e3 : us);
   }
 
@@ -62,6 +97,10 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
 
 ElapsedStreams elapsed_streams() {
   return last_elapsed;
+}
+
+EventTimes event_times() {
+  return last_times;
 }
 
 void register_profiler_stubs() {

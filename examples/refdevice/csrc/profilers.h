@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 namespace refdev {
 
 void register_profiler_stubs();
@@ -11,6 +13,14 @@ struct ElapsedStreams {
   int second = -1;
 };
 ElapsedStreams elapsed_streams();
+
+// When the device executed these two events: ns after a reference event of the same device, which
+// stays the same while a profiler reads its results.
+struct EventTimes {
+  int64_t first_ns = 0;
+  int64_t second_ns = 0;
+};
+EventTimes event_times();
 
 void register_kineto_profiler();
 void register_with_libkineto();

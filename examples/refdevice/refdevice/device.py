@@ -160,6 +160,15 @@ def elapsed_streams() -> tuple[int, int, int]:
     return _C.elapsed_streams()
 
 
+def event_times() -> tuple[int, int]:
+    """Give when the device executed these two events, in ns after a reference event.
+
+    The reference is an event of the same device, and the same for all of a recording. With it the
+    device's times are measured; elapsed times alone leave open how far the device was behind.
+    """
+    return _C.event_times()
+
+
 def start_launch_log() -> None:
     """Forget the launches that were logged, and log each from now on."""
     _C.launch_log_start()

@@ -38,6 +38,7 @@ from tb_privateuse1.inference.device_timeline import (
     elapsed_kind,
     event_pairs,
     event_pipeline,
+    event_times,
     host_tensors,
     kernel_sum_queue,
     launching_operators,
@@ -100,20 +101,28 @@ class HostRecording(Struct, frozen=True):
 
 def infer_timeline(host: HostRecording) -> Activities | None:
     """Return inferred kernels on a lane per stream, or None without a sidecar."""
-    if host.sidecar is None:
+    sidecar = host.sidecar
+    if sidecar is None:
         return None
-    ops, strings, facts = host.ops, host.strings, host.sidecar.facts
+    ops, strings, facts = host.ops, host.strings, sidecar.facts
     kind = elapsed_kind.detect(ops, strings, facts.get("elapsed_kind"), facts.get("elapsed_unit"))
+    times, wrong = event_times.device_times(ops, sidecar)
+    if times is not None and kind.name == "event":
+        kind = replace(kind, resolution_ns=times.resolution_ns)
+        ops = event_times.with_exact_times(ops, times)
+        host = replace(host, ops=ops)
     counts = {"shapes": int((ops.shapes >= 0).sum())}
     basis = InferenceBasis(kind.name, kind.evidence, counts=counts)
     if kind.finding is not None or kind.name == "none":
         return _activities(ops, strings, [], [StreamKernels.none(kind.finding, basis)])
-    split = streams.split_streams(ops, host.sidecar)
-    inputs = _stream_inputs(host, host.sidecar, split, kind.resolution_ns, basis)
+    split = streams.split_streams(ops, sidecar)
+    inputs = _stream_inputs(host, sidecar, split, kind.resolution_ns, basis)
     if kind.name == "kernel_sum":
         work = [kernel_sum_queue.replay_queue(stream) for stream in inputs]
     else:
-        if len(split) > 1:
+        if times is not None:
+            inputs = _with_event_times(inputs, split, times)
+        if len(split) > 1 and any(stream.measured is None for stream in inputs):
             inputs = _with_joins(inputs)
         work = [event_pipeline.place_kernels(stream) for stream in inputs]
     if len(split) == 1 and _contradicts(work[0]):
@@ -122,7 +131,23 @@ def infer_timeline(host: HostRecording) -> Activities | None:
             reason = replace(work[0].basis or basis, evidence=several.message)
             work = [StreamKernels.none(several, replace(reason, kind=basis.kind))]
     work = [_in_whole_table(w, s.row) for w, s in zip(work, split, strict=True)]
-    return _activities(ops, strings, split, work)
+    found = _activities(ops, strings, split, work)
+    return replace(found, findings=(*found.findings, *wrong))
+
+
+def _with_event_times(
+    inputs: list[StreamInput], split: list[streams.Stream], times: event_times.DeviceTimes
+) -> list[StreamInput]:
+    """Return the streams with measured times of their events; each device has its own clock."""
+    timed = list(inputs)
+    for device in {stream.device for stream in split}:
+        own = [i for i, stream in enumerate(split) if stream.device == device]
+        measured = event_times.measured_streams(
+            [inputs[i] for i in own], [times.take(split[i].row) for i in own]
+        )
+        for i, stream in zip(own, measured, strict=True):
+            timed[i] = stream
+    return timed
 
 
 def _in_whole_table(work: StreamKernels, row: I64) -> StreamKernels:

@@ -82,15 +82,19 @@ _ENOUGH, _ALIKE = 20, 5
 def calibrate(
     ops: Ops, sidecar: Sidecar, resolution_ns: int, events: EventPairs, launch_free: Bools
 ) -> Calibration:
-    """Return the calibration of a stream; ``launch_free`` is per segment."""
+    """Return the calibration of a stream; ``launch_free`` is per segment.
+
+    A resolution below torch's is that of the device's own clock, which cuts both events.
+    """
     claim = _claim(sidecar, "launch_latency_ns")
     latency = _latency(sidecar, claim)
     # Multiples of 10 µs show a coarse device clock; multiples of 2 µs show nothing.
+    exact = resolution_ns < TORCH_RESOLUTION_NS
     resolution = TORCH_RESOLUTION_NS
-    if resolution_ns >= 4 * TORCH_RESOLUTION_NS:
+    if exact or resolution_ns >= 4 * TORCH_RESOLUTION_NS:
         resolution = resolution_ns
-    rounding = sidecar.facts.get("elapsed_rounding")
-    if rounding not in ("floor", "round"):
+    rounding = "both" if exact else sidecar.facts.get("elapsed_rounding")
+    if not exact and rounding not in ("floor", "round"):
         rounding = "floor" if resolution == TORCH_RESOLUTION_NS else "both"
     launch_free_ops = _launch_free_operators(ops, events, launch_free)
     event, event_high, shown_event = _mark_cost(sidecar, ops, events, launch_free_ops, resolution)

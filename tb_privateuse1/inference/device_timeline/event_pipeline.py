@@ -167,7 +167,7 @@ def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Like
         within = cautious.estimate().bounds
     # Statistics of rounding need a cost of events that fits.
     narrowed = consistent and not doubtful
-    if narrowed:
+    if narrowed and stream.measured is None:
         bounds = rounding_errors.narrow_bounds(stream, solution, certain, likely, likely_c)
         within = replace(within, likely=bounds.likely)
     return Likely(solution, solved.events, likely_c, within, bounds, narrowed)
@@ -209,7 +209,10 @@ def estimate_lengths(
     length shows where operators launch, which narrows the starts of the rest.
     """
     sites, events = cautious.sites, likely.events
-    instances, visible = _instances(stream, cautious, placement)
+    doubtful = kernel_placement.doubtful_ends(
+        placement.limits, sites, events, cautious.solution.bounds, stream.c, stream.places[sites.op]
+    )
+    instances, visible = _instances(stream, cautious, placement, doubtful)
     instances, helped, names = other_recordings.add_recordings(
         instances, sites.op, sites.last, stream.keys, stream.ops, stream.strings, stream.others
     )
@@ -227,9 +230,7 @@ def estimate_lengths(
         limits, sites, events, likely.within, likely.solution.spans, c, shares
     )
     placed = replace(placed, seen=visible)
-    placed, typical = kernel_placement.distrust_preempted(
-        placed, sites, typical, events, cautious.solution.bounds, stream.c
-    )
+    placed, typical = kernel_placement.distrust_preempted(placed, typical, doubtful)
     late = kernel_placement.lateness(placement.draft, sites, typical.length, events, c)
     placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, typical))
     placed = kernel_placement.allow_late_starts(placed, late)
@@ -271,9 +272,12 @@ def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
 
 
 def _instances(
-    stream: StreamInput, cautious: Cautious, placement: Placement
+    stream: StreamInput, cautious: Cautious, placement: Placement, doubtful: Bools
 ) -> tuple[duration_catalogue.Instances, Bools]:
-    """Return each kernel as an instance of its operator, and whose own lengths are visible."""
+    """Return each kernel as an instance of its operator, and whose own lengths are visible.
+
+    ``doubtful`` are kernels whose end may be that of a preempted thread.
+    """
     segments, draft = cautious.segments, placement.draft
     key, name = (
         duration_catalogue.segment_keys(group, segments.op, segments.last, cautious.use)
@@ -282,7 +286,7 @@ def _instances(
     shaped = stream.ops.shapes[cautious.sites.op] >= 0
     visible = duration_catalogue.trusted_instances(key, shaped, placement.limits.seen, draft.seen)
     # The priming work is capture's own, not the run's: it says nothing of the run's kernels.
-    evidence = visible & ~placement.priming
+    evidence = visible & ~placement.priming & ~doubtful
     instances = duration_catalogue.Instances(
         key, name, shaped, draft.length, draft.length_low, draft.length_high, evidence, draft.start
     )

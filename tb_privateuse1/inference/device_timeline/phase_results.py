@@ -27,6 +27,16 @@ from tb_privateuse1.trace.model import Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 
+class MeasuredEvents(Struct, frozen=True):
+    """The measured device times of a stream's events on the host's clock.
+
+    ``unknown``: events without a time, and without one on both sides.
+    """
+
+    bounds: Bounds
+    unknown: Bools
+
+
 class StreamInput(Struct, frozen=True, dict=True):
     """The recorded input of one stream; no phase changes it.
 
@@ -51,6 +61,8 @@ class StreamInput(Struct, frozen=True, dict=True):
     """When the stream came to the ends of steps, if the capture recorded it."""
     others: Others | None = None
     """Returns other recordings of the run."""
+    measured: MeasuredEvents | None = None
+    """When the device executed the events, if the backend told it."""
 
     @functools.cached_property
     def _nesting(self) -> tuple[Tree, Bools]:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline import (
     event_pairs,
+    event_times,
     likely_path,
     solver,
     step_markers,
@@ -62,6 +63,9 @@ def solve_stream(
     ``launching``: per event, whether its thread may launch before its next one. ``blocking``:
     operators that wait for their work. ``likely``: take waits for other streams as made.
     """
+    if stream.measured is not None:
+        measured = event_times.solve_measured(stream, stream.measured)
+        return StreamSolution(measured, stream.events, lambda: measured)
     ops, joins = stream.ops, stream.joins
     launch_free = event_pairs.launch_free_segments(stream.events, launching)
     events = event_pairs.make_room_for_preemption(stream.events, ops, launch_free, stream.keys)

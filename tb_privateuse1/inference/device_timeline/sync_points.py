@@ -56,13 +56,8 @@ def find_sync_points(
     call that waits for the whole device (``waits``: host starts and ends) and took long returned
     soon after the last event before it.
     """
-    order = np.argsort(waits[0], kind="stable")
-    start, done = waits[0][order], waits[1][order]
-    at = latest_before(events.host_ns, start)
-    # A range with events inside does more than wait.
-    bare = (at >= 0) & (latest_before(events.host_ns, done) == at)
-    start, done, at = start[bare], done[bare], at[bare]
-    own = _ends_of_waits(events, at, done)
+    start, done, at = _bare_waits(events, waits)
+    own = _own_ends(events, at, done)
     lengthy = (done - start >= _WAITED_NS) & _follows_work(events, own, at, done)
     earliest, nearer = (
         np.where(lengthy, done - late, NEVER) for late in (_RETURN_MOST_NS, _RETURN_NS)
@@ -72,8 +67,29 @@ def find_sync_points(
     return SyncPoints(at, earliest, nearer, done).extend(end, np.full(len(end), NEVER), prompt)
 
 
-def _ends_of_waits(events: EventPairs, at: I64, done: I64) -> I64:
+def _bare_waits(events: EventPairs, waits: tuple[I64, I64]) -> tuple[I64, I64, I64]:
+    """Return starts and ends of the calls that only wait, and the last event before each.
+
+    A range with events inside does more.
+    """
+    order = np.argsort(waits[0], kind="stable")
+    start, done = waits[0][order], waits[1][order]
+    at = latest_before(events.host_ns, start)
+    bare = (at >= 0) & (latest_before(events.host_ns, done) == at)
+    return start[bare], done[bare], at[bare]
+
+
+def ends_of_waits(events: EventPairs, waits: tuple[I64, I64]) -> I64:
     """Return the end events of ranges that only wait: nothing was launched since the device idled.
+
+    ``waits``: host starts and ends of the calls.
+    """
+    _, done, at = _bare_waits(events, waits)
+    return _own_ends(events, at, done)
+
+
+def _own_ends(events: EventPairs, at: I64, done: I64) -> I64:
+    """Return the end events of those ranges among waits that have events of their own.
 
     ``at``: the last event before each wait; ``done``: when the wait returned. A range's second
     event is recorded behind its end, so that its earliest time is that of the return.
