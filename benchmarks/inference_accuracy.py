@@ -1,7 +1,7 @@
 """Accuracy of the inferred device timeline against known truth, beside the published recipe.
 
     python -m benchmarks.inference_accuracy [--recipe-sidecar] [--only NAME] [--markdown]
-    python -m benchmarks.inference_accuracy --folder FOLDER
+    python -m benchmarks.inference_accuracy --folder FOLDER [--elapsed-only]
 
 Per trace and method: kernels missed and spurious, start and duration error (median, p95, us),
 busy-time ratio, overlap of busy time, share of the truth inside the stated bounds, and the
@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--folder", type=Path, help="recordings of benchmarks.inference_regimes")
     parser.add_argument("--ours", action="store_true", help="leave the recipe out")
+    parser.add_argument("--elapsed-only", action="store_true", help="leave event times out")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     if options.folder:
@@ -91,6 +92,8 @@ def main() -> None:
     if not options.folder and not options.recipe_sidecar:
         cases += inference_cases.hidden()
     table = [list(COLUMNS)]
+    if options.elapsed_only:
+        cases = [case.without_event_times() for case in cases]
     for case in cases:
         if options.only in case.name:
             table += rows(case)[: 1 if options.ours else 3]

@@ -8,6 +8,7 @@ at ``max(h + launch latency, end of what was launched before h)``.
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 from collections.abc import Iterator
@@ -53,6 +54,10 @@ class Case:
     raw: Raw
     sidecar: Sidecar
     truth: Truth
+
+    def without_event_times(self) -> Case:
+        """The same as a backend that tells elapsed times only."""
+        return dataclasses.replace(self, sidecar=replace(self.sidecar, first_ns=None))
 
     def trace(self, *others: Trace) -> Trace:
         """What the inference makes of it, beside ``others`` of its run."""
@@ -124,13 +129,15 @@ def hide(path: Path, least: int = 30) -> Case | None:
     fastest = int(np.percentile((kernels.start_ns - call)[linked], 1))
     latency = fastest if _MIN_LATENCY_NS <= fastest <= _MAX_LATENCY_NS else _LATENCY_NS
     call = _launched(kernels, call, latency)
-    ids, elapsed = _elapsed(trace, call, kernels.end_ns, latency)
+    ids, first, second = _executed(trace, call, kernels.end_ns, latency)
+    elapsed = (second - first) // 1000 * 1000
+    facts = {"launch_latency_ns": latency, "elapsed_resolution_ns": 1000}
     external_id = np.where(linked, trace.ops.external_id[kernels.op], UNLINKED)
     shift = trace.start_ns
     return Case(
         f"{path.parent.parent.name}/{path.parent.name}",
         _without_device(raw),
-        Sidecar(ids, elapsed, {"launch_latency_ns": latency, "elapsed_resolution_ns": 1000}),
+        Sidecar(ids, elapsed, facts, first_ns=first, second_ns=second),
         Truth(external_id, kernels.start_ns + shift, kernels.end_ns + shift),
     )
 
@@ -154,14 +161,14 @@ def _launched(kernels: Kernels, call: I64, latency: int) -> I64:
     return np.minimum.accumulate(launched[::-1])[::-1]
 
 
-def _elapsed(trace: Trace, call: I64, end: I64, latency: int) -> tuple[I64, I64]:
+def _executed(trace: Trace, call: I64, end: I64, latency: int) -> tuple[I64, I64, I64]:
+    """Return the ids of operators, and when the device would have executed their two events."""
     order = event_pairs.pair_events(trace.ops)
     reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)))
     before = reach[np.searchsorted(call, order.host_ns, side="right")]
     at = np.maximum.accumulate(np.maximum(order.host_ns + latency, before))
-    elapsed = (at[order.end] - at[order.start]) // 1000 * 1000
     known = trace.ops.external_id >= 0
-    return trace.ops.external_id[known], elapsed[known]
+    return trace.ops.external_id[known], at[order.start][known], at[order.end][known]
 
 
 def _without_device(raw: Raw) -> Raw:

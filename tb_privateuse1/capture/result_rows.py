@@ -16,14 +16,15 @@ import torch
 
 from tb_privateuse1.capture.warnings import Notes
 
-_TOLD = {"elapsed_streams": 3, "event_times": 2}
-"""What a backend's module may tell of the last elapsed time's two events, and in how many numbers:
-their device and streams, and when the device executed them."""
+_REPORTS = {
+    "elapsed_streams": ("device", "stream", "second"),
+    "event_times": ("first_ns", "second_ns"),
+}
+"""What a backend's module may tell of the last elapsed time's events: by function, its numbers."""
 _OPERATORS = ("cpu_op", "user_annotation")
 """libkineto's names for what torch calls the backend's ``ProfilerStubs`` around."""
-_Told = dict[str, Callable[[], Any]]
-_Columns = dict[str, list[list[int]]]
-"""By function, a column for each number that it returns."""
+_Functions = dict[str, Callable[[], Any]]
+_Columns = dict[str, list[Any]]
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Rows:
     """None: no events were recorded around this row, or their time cannot be read."""
     results: list[Any] = field(default_factory=list)
     """The rows as torch has them."""
-    told: dict[str, list[int | None]] = field(default_factory=dict)
+    reported: _Columns = field(default_factory=dict)
     """What the backend tells of both events. ``device`` and ``stream``: None where they are on two
     streams. ``first_ns`` and ``second_ns``: when the device executed them, after an event that is
     the same for all of a recording."""
@@ -71,31 +72,21 @@ def read_rows(results: list[Any], backend: str, notes: Notes) -> Rows:
     has_id = [number > 0 for number in ids]  # memory and markers have none, nor events around them
     rows = list(compress(results, has_id))
     module = getattr(torch, backend, None)
-    told = {name: getattr(module, name) for name in _TOLD if hasattr(module, name)}
+    functions = {name: getattr(module, name) for name in _REPORTS if hasattr(module, name)}
     elapsed: Sequence[int | None]
     try:
-        elapsed, columns = _read_all(rows, told)
+        elapsed, columns = _read_all(rows, functions)
     except Exception:
-        elapsed, columns = _read_each(rows, told, notes)
+        elapsed, columns = _read_each(rows, functions, notes)
     times = [None if us is None or us < 0 else us for us in elapsed]
-    found = Rows(list(compress(ids, has_id)), times, rows)
-    for name, numbers in columns.items():
-        found.told.update(_told_columns(name, numbers, times))
-    return _without_others(found, elapsed)
-
-
-def _told_columns(
-    name: str, numbers: list[list[int]], times: list[int | None]
-) -> dict[str, list[int | None]]:
-    """Return what a function of the backend told as columns; None where there is no time."""
-    known: list[list[int | None]] = [
-        [None if us is None else one for us, one in zip(times, column)] for column in numbers
-    ]
-    if name == "event_times":
-        return {"first_ns": known[0], "second_ns": known[1]}
-    device, first, second = known
-    stream = [one if one == other else None for one, other in zip(first, second)]
-    return {"device": device, "stream": stream}
+    if "second" in columns:
+        pairs = zip(columns["stream"], columns.pop("second"))
+        columns["stream"] = [one if one == other else None for one, other in pairs]
+    known = {
+        name: [None if us is None else one for us, one in zip(times, column)]
+        for name, column in columns.items()
+    }
+    return _without_others(Rows(list(compress(ids, has_id)), times, rows, known), elapsed)
 
 
 def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
@@ -116,7 +107,7 @@ def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
         list(compress(found.external_id, own)),
         list(compress(found.elapsed_us, own)),
         list(compress(found.results, own)),
-        {name: list(compress(column, own)) for name, column in found.told.items()},
+        {name: list(compress(column, own)) for name, column in found.reported.items()},
     )
 
 
@@ -128,19 +119,25 @@ def is_operator(row: Any) -> bool:
     return kind in _OPERATORS and row.device_type().name == "CPU"
 
 
-def _read_all(rows: list[Any], told: _Told) -> tuple[list[int], _Columns]:
+def _read_all(rows: list[Any], functions: _Functions) -> tuple[list[int], _Columns]:
     """Return times, and what the backend tells of their events; raises what any row raises."""
     read: Callable[[Any], int] = type(rows[0]).privateuse1_elapsed_us if rows else int
     # In turns, as the backend tells of the last elapsed time only.
-    turns = list(zip(map(read, rows), *(starmap(tell, repeat(())) for tell in told.values())))
-    elapsed, *answers = zip(*turns) if turns else ([], *([] for _ in told))
-    return list(elapsed), {name: _columns(name, answer) for name, answer in zip(told, answers)}
+    turns = list(zip(map(read, rows), *(starmap(tell, repeat(())) for tell in functions.values())))
+    elapsed, *answers = zip(*turns) if turns else ([], *([] for _ in functions))
+    columns: _Columns = {}
+    for name, answer in zip(functions, answers):
+        columns.update(_columns(name, answer))
+    return list(elapsed), columns
 
 
-def _read_each(rows: list[Any], told: _Told, notes: Notes) -> tuple[list[int | None], _Columns]:
+def _read_each(
+    rows: list[Any], functions: _Functions, notes: Notes
+) -> tuple[list[int | None], _Columns]:
     """Return times, and what the backend tells of their events, and note what raised."""
     elapsed: list[int | None] = []
-    answers: dict[str, list[Any]] = {name: [] for name in told}
+    answers: dict[str, list[Any]] = {name: [] for name in functions}
+    failed: dict[str, Exception] = {}
     raised: list[Exception] = []
     for row in rows:
         us: Any = None
@@ -149,13 +146,12 @@ def _read_each(rows: list[Any], told: _Told, notes: Notes) -> tuple[list[int | N
         except Exception as error:
             raised.append(error)
         elapsed.append(us)
-        known = us is not None and us >= 0
-        for name in list(answers):
+        for name in answers.keys() - failed:
             try:
-                answers[name].append(told[name]() if known else (0,) * _TOLD[name])
+                known = us is not None and us >= 0
+                answers[name].append(functions[name]() if known else [0] * len(_REPORTS[name]))
             except Exception as error:
-                _failed(name, error, notes)
-                del answers[name]  # for good
+                failed[name] = error
     if raised:
         notes.add(
             "row-raised",
@@ -163,24 +159,20 @@ def _read_each(rows: list[Any], told: _Told, notes: Notes) -> tuple[list[int | N
             f"null: {raised[0]}",
         )
     columns: _Columns = {}
-    for name, answer in answers.items():
+    for name in functions:
         try:
-            columns[name] = _columns(name, answer)
+            if name in failed:
+                raise failed[name]
+            columns.update(_columns(name, answers[name]))
         except Exception as error:
-            _failed(name, error, notes)
+            # The codes are streams-failed and times-failed.
+            notes.add(f"{name.split('_')[1]}-failed", f"{name}() of the backend failed: {error}")
     return elapsed, columns
 
 
-def _failed(name: str, error: Exception, notes: Notes) -> None:
-    code = {"elapsed_streams": "streams-failed", "event_times": "times-failed"}[name]
-    notes.add(code, f"{name}() of the backend failed: {error}")
-
-
-def _columns(name: str, answers: Sequence[Any]) -> list[list[int]]:
-    """Return a column for each number; raises if not all answers have as many."""
-    if not answers:
-        return [[] for _ in range(_TOLD[name])]
-    columns = [list(map(int, column)) for column in zip(*answers)]
-    if len(columns) != _TOLD[name] or set(map(len, answers)) != {_TOLD[name]}:
-        raise ValueError(f"it must return {_TOLD[name]} numbers")
-    return columns
+def _columns(name: str, answers: Sequence[Any]) -> _Columns:
+    """Return a column for each number; raises if an answer has more or fewer."""
+    names = _REPORTS[name]
+    if set(map(len, answers)) - {len(names)}:
+        raise ValueError(f"it must return {len(names)} numbers")
+    return {one: [int(answer[i]) for answer in answers] for i, one in enumerate(names)}

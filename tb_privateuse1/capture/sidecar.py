@@ -87,7 +87,7 @@ def build(
         "warnings": run.as_json() + cycle.as_json(),
         "external_id": rows.external_id,
         "elapsed_us": elapsed,
-        **rows.told,
+        **rows.reported,
     }
 
 

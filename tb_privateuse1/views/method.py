@@ -29,6 +29,7 @@ _REFUSALS = (
     "several_streams",
     "elapsed_missing",
     "backlog_unknown",
+    "event_times_wrong",
     _NOTHING,
     "events_route_dead",
     "host_only",

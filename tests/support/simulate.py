@@ -67,6 +67,8 @@ class Machine(Struct):
     """The host's times of all launches."""
     markers: list[tuple[int, int]] = field(default_factory=list)
     """Times of the markers at the ends of steps: of the record, and of the device."""
+    executed: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """The device's times of each operator's two events."""
     marks: int = 0
     chance: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
@@ -99,6 +101,7 @@ class Machine(Struct):
         last = self._mark()
         self.now += BEFORE
         self.elapsed[number] = float((last - first) // 1000)
+        self.executed[number] = first, last
         args = {"External id": number, **self.shapes}
         self.events[number - 1] = make.span(op.category, op.name, start / 1e3, end / 1e3, **args)
 
@@ -129,6 +132,9 @@ class Result(Struct, frozen=True):
     ids: I64
     start_ns: I64
     end_ns: I64
+    first_ns: list[int] = field(default_factory=list)
+    second_ns: list[int] = field(default_factory=list)
+    """The device's times of each operator's two events, by its clock, if the sidecar has them."""
 
 
 def simulate(
@@ -144,13 +150,15 @@ def simulate(
     hesitates: int = 0,
     record_launches: bool = False,
     record_markers: bool = False,
+    event_times: tuple[int, float] | None = None,
     **facts: Any,
 ) -> Result:
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer.
 
     ``record_launches``, ``record_markers``: the sidecar has the launches, and a marker at the end
     of each outermost operator. ``dear``: what every 50th mark costs more. ``hesitates``: how much
-    later a kernel begins on an idle device, at most.
+    later a kernel begins on an idle device, at most. ``event_times``: origin and drift (ppm) of the
+    device's clock, of which the sidecar has the times of all events.
     """
     machine = Machine(
         mark=mark, gap=gap, dear=dear, hesitates=hesitates, now=1_000_000 + shift,
@@ -172,10 +180,17 @@ def simulate(
             "host_ns": host, "device": zeros, "stream": zeros, "bound_ns": [100] * len(host),
             "done_ns": [at - less for at in done],
         }  # fmt: skip
+    if event_times is not None:
+        origin, ppm = event_times
+        columns = zip(*machine.executed.values(), strict=True)
+        facts["first_ns"], facts["second_ns"] = (
+            [round((at - origin) * (1 + ppm / 1e6)) for at in column] for column in columns
+        )
     trace = infer_from(machine.events, machine.elapsed, others, **facts)
     ids = np.array(list(machine.kernels), np.int64)
     times = np.array(list(machine.kernels.values()), np.int64).reshape(-1, 2) - trace.base_ns
-    return Result(trace, ids, times[:, 0], times[:, 1])
+    told = (facts[name] for name in ("first_ns", "second_ns") if event_times is not None)
+    return Result(trace, ids, times[:, 0], times[:, 1], *told)
 
 
 def infer_from(

@@ -11,8 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1.capture.limits import process_memory
-from tb_privateuse1.capture.limits.operator_counter import operators_so_far
+from tb_privateuse1.capture.limits import process_use
 
 Unit = Literal["events", "bytes", "seconds"]
 
@@ -67,8 +66,8 @@ class Limits:
     def start(self, stacks: bool) -> None:
         """A window begins; ``stacks``: with Python's calls, which no counter counts."""
         self._stacks = stacks
-        self._operators = operators_so_far()
-        self._resident = process_memory.resident()
+        self._operators = process_use.operators_so_far()
+        self._resident = process_use.resident()
         self._began = time.monotonic()
         self._max_bytes = self._most_bytes()
 
@@ -92,11 +91,11 @@ class Limits:
 
     def events(self) -> int | None:
         """Return how many operators were recorded, up to a block of 512 per thread."""
-        now = operators_so_far()
+        now = process_use.operators_so_far()
         return None if now is None or self._operators is None else now - self._operators
 
     def _growth(self, events: int | None) -> int | None:
-        now = process_memory.resident()
+        now = process_use.resident()
         if now is None or self._resident is None:
             return None
         growth = now - self._resident
@@ -108,6 +107,6 @@ class Limits:
     def _most_bytes(self) -> float | None:
         if self._wanted_bytes != "auto":
             return self._wanted_bytes
-        available = process_memory.available()
+        available = process_use.available()
         share = _GROWTH_WITH_STACKS if self._stacks else _GROWTH
         return None if available is None else available / share

@@ -33,6 +33,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.inference.device_timeline import (
     calibration,
     elapsed_kind,
@@ -106,22 +107,25 @@ def infer_timeline(host: HostRecording) -> Activities | None:
         return None
     ops, strings, facts = host.ops, host.strings, sidecar.facts
     kind = elapsed_kind.detect(ops, strings, facts.get("elapsed_kind"), facts.get("elapsed_unit"))
-    times, wrong = event_times.device_times(ops, sidecar)
-    if times is not None and kind.name == "event":
-        kind = replace(kind, resolution_ns=times.resolution_ns)
-        ops = event_times.with_exact_times(ops, times)
-        host = replace(host, ops=ops)
+    times, wrong = event_times.device_times(ops, sidecar, kind.name)
+    if times is not None:
+        reports = say("The backend reports when the device executed each event.")
+        kind = replace(kind, evidence=join_sentences((kind.evidence, reports)))
+        if kind.name == "event":
+            kind = replace(kind, resolution_ns=times.resolution_ns)
+            ops = event_times.with_exact_times(ops, times)
+            host = replace(host, ops=ops)
     counts = {"shapes": int((ops.shapes >= 0).sum())}
     basis = InferenceBasis(kind.name, kind.evidence, counts=counts)
     if kind.finding is not None or kind.name == "none":
         return _activities(ops, strings, [], [StreamKernels.none(kind.finding, basis)])
     split = streams.split_streams(ops, sidecar)
     inputs = _stream_inputs(host, sidecar, split, kind.resolution_ns, basis)
+    if times is not None:
+        inputs = _with_event_times(inputs, split, times)
     if kind.name == "kernel_sum":
         work = [kernel_sum_queue.replay_queue(stream) for stream in inputs]
     else:
-        if times is not None:
-            inputs = _with_event_times(inputs, split, times)
         if len(split) > 1 and any(stream.measured is None for stream in inputs):
             inputs = _with_joins(inputs)
         work = [event_pipeline.place_kernels(stream) for stream in inputs]

@@ -21,6 +21,7 @@ from tb_privateuse1.inference.device_timeline import (
     elapsed_kind,
     event_cost,
     kernel_placement,
+    late_ends,
     launching_operators,
     other_recordings,
     recorded_launches,
@@ -209,7 +210,7 @@ def estimate_lengths(
     length shows where operators launch, which narrows the starts of the rest.
     """
     sites, events = cautious.sites, likely.events
-    doubtful = kernel_placement.doubtful_ends(
+    doubtful = late_ends.doubtful_ends(
         placement.limits, sites, events, cautious.solution.bounds, stream.c, stream.places[sites.op]
     )
     instances, visible = _instances(stream, cautious, placement, doubtful)
@@ -230,7 +231,7 @@ def estimate_lengths(
         limits, sites, events, likely.within, likely.solution.spans, c, shares
     )
     placed = replace(placed, seen=visible)
-    placed, typical = kernel_placement.distrust_preempted(placed, typical, doubtful)
+    placed, typical = late_ends.distrust_preempted(placed, typical, doubtful)
     late = kernel_placement.lateness(placement.draft, sites, typical.length, events, c)
     placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, typical))
     placed = kernel_placement.allow_late_starts(placed, late)

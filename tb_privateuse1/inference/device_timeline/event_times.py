@@ -30,11 +30,14 @@ _AGREE_NS, _AGREE = 2_000, 0.98
 """How far the difference of an operator's two times may be from its elapsed time, which torch cuts
 to microseconds, and the share of operators whose times must agree."""
 
+_TIMED = ("event", "kernel_sum")
+"""The kinds of elapsed times of a device that works beside the host."""
+
 _MOST_DRIFT = 500e-6
 """The largest relative difference of two clocks. Crystal oscillators are within 100 ppm."""
 
 _BINS = 512
-"""Events are thinned out to the least backlog in so many equal parts of the recording."""
+"""Equal parts of the recording: of each, only the event with the least backlog is used."""
 
 _SLOPES, _ROUNDS = 33, 5
 """Slopes tried at a time, and rounds, each between the neighbors of the best slope so far: the last
@@ -65,9 +68,15 @@ class DeviceTimes(Struct, frozen=True):
         return replace(self, first_ns=self.first_ns[rows], second_ns=self.second_ns[rows])
 
 
-def device_times(ops: Ops, sidecar: Sidecar) -> tuple[DeviceTimes | None, tuple[Finding, ...]]:
-    """Return the times of the operators' events, or None, and what is wrong with them if so."""
-    if sidecar.first_ns is None or sidecar.second_ns is None:
+def device_times(
+    ops: Ops, sidecar: Sidecar, kind: str
+) -> tuple[DeviceTimes | None, tuple[Finding, ...]]:
+    """Return the times of the operators' events, or None, and what is wrong with them if so.
+
+    ``kind`` is that of the elapsed times. What lies between two events is no less than the sum of
+    the kernels, and the time between the events is the difference of their times.
+    """
+    if sidecar.first_ns is None or sidecar.second_ns is None or kind not in _TIMED:
         return None, ()
     row = rows_of(sidecar.external_id, ops.external_id)
     joined = row >= 0
@@ -76,20 +85,22 @@ def device_times(ops: Ops, sidecar: Sidecar) -> tuple[DeviceTimes | None, tuple[
     known = (first != MISSING) & (second != MISSING)
     if not known.any():
         return None, ()
-    elapsed = (second - first)[known]
-    told = ops.elapsed_ns[known]
-    agree = (np.abs(elapsed - told) <= _AGREE_NS + told // 1000)[told != MISSING]
-    if len(agree) and agree.mean() < _AGREE:
+    tick = max(int(np.gcd.reduce(np.concatenate((first[known], second[known])))), 1)
+    known &= ops.elapsed_ns != MISSING
+    stated = ops.elapsed_ns[known]
+    lacking = stated - (second - first)[known]
+    room = _AGREE_NS + 2 * tick + stated // 1000
+    wrong = lacking > room if kind == "kernel_sum" else np.abs(lacking) > room
+    if wrong.sum() > (1 - _AGREE) * len(stated):
         message = say(
             "The backend's event_times() contradict its elapsed times for {count} of {total} "
             "operators; they are not used.",
-            count=int((~agree).sum()),
-            total=len(agree),
+            count=int(wrong.sum()),
+            total=len(stated),
         )
         hint = say("They must be of the two events whose elapsed time was asked for last, in ns.")
-        count = int((~agree).sum())
+        count = int(wrong.sum())
         return None, (Finding("event_times_wrong", message, hint, count, affects=DEVICE),)
-    tick = max(int(np.gcd.reduce(np.concatenate((first[known], second[known])))), 1)
     return DeviceTimes(first, second, tick), ()
 
 
@@ -134,8 +145,9 @@ def idle_events(stream: StreamInput) -> Bools:
     idle[sync_points.ends_of_waits(stream.events, stream.waits)] = True
     name = stream.strings.find(CLOCK)
     idle[stream.events.end[(stream.ops.name == name) & (name != NONE)]] = True
-    paced = solver.host_paced(stream.events, stream.ops, stream.c)
-    idle[stream.events.end[paced]] = True
+    if stream.basis.kind == "event":
+        paced = solver.host_paced(stream.events, stream.ops, stream.c)
+        idle[stream.events.end[paced]] = True
     return idle
 
 

@@ -42,19 +42,6 @@ _OUTSIDE = ERROR_RATE / 2
 _KERNEL_NS = 10_000
 """Hidden kernels up to this length are equally likely to have any length."""
 
-_MUCH, _SUSPECT_NS = 4, 50_000
-"""The factor and the ns by which a kernel exceeds its typical length if a preemption moved its end.
-
-A preempted thread returns after a time slice, some 100 µs or more; kernels vary by less."""
-
-SILENT_NS = 30_000
-"""A thread that records nothing for this long may have been preempted.
-
-Python between two operators takes less, as a rule; a preempted thread waits for a time slice."""
-
-_OFTEN = 3
-"""The least number of calls at a place that are no accident."""
-
 _PREPARE_NS = 2_000
 """The host time of a blocking operator before it launches."""
 
@@ -220,18 +207,18 @@ def estimate_placement(
     behind = begin >= events.host_ns[last] + c.latency_ns
     span = np.where(first == last - 1, (known.segment_low + known.segment_high)[last] // 2, 0)
     waited = bounds.low[last] > events.host_high_ns[last] + c.latency_ns + c.jitter_ns
-    length = np.where(waited, finish - c.event_ns - start, _hidden(finish - start))
+    length = np.where(waited, finish - c.event_ns - start, hidden_length(finish - start))
     measured = behind & (span > 0) & (span < UNKNOWN // 2) & ~blocked
     length = np.where(measured, span - c.event_ns - c.gap_ns // 2, length)
     length = np.clip(length, placed.length_low, placed.length_high)
     end = np.where(blocked, events.host_ns[last] - RETURN_NS, start + length)
     # A blocking operator prepares, launches, waits for the backlog and its work, and returns.
-    length = np.where(blocked, _hidden(end - start), length)
+    length = np.where(blocked, hidden_length(end - start), length)
     length = np.clip(length, placed.length_low, placed.length_high)
     return replace(placed, start=start, length=length, end=end, seen=measured)
 
 
-def _hidden(most: I64) -> I64:
+def hidden_length(most: I64) -> I64:
     """Return the likely length of a kernel hidden in a time: half of it, up to ``_KERNEL_NS``.
 
     Beyond, all orders of magnitude are equally likely, so that it grows with the logarithm.
@@ -302,72 +289,6 @@ def allow_late_starts(placed: Placed, late_ns: int) -> Placed:
         start_high=np.where(idle, latest, placed.start_high),
         length_low=np.where(shorter, least, placed.length_low),
     )
-
-
-def doubtful_ends(
-    limits: Placed,
-    sites: LaunchSites,
-    events: EventPairs,
-    bounds: Bounds,
-    c: Calibration,
-    place: I64,
-) -> Bools:
-    """Return the kernels whose end may be that of a late event, not of their work.
-
-    A thread preempted between an operator's end and its event records the event late. If the
-    device was done, the event then shows the host's time. That is possible if the thread's next
-    time stamp is after the event. It is likely if the thread was silent for long meanwhile, or if
-    the kernel would have ended by chance just when its operator did. A scheduler does not prefer a
-    place: what most calls at a ``place`` (one number per kernel) show is no pause.
-    """
-    last = sites.last
-    following = events.host_ns[events.next[last]]
-    alone = events.next[last] == last
-    possible = alone | (following + c.latency_ns + c.jitter_ns >= bounds.low[last])
-    prompt = events.host_high_ns[last] + c.latency_ns + c.jitter_ns
-    silent = bounds.low[last] - prompt > SILENT_NS
-    behind = bounds.low[last] - events.host_low_ns[last] - c.latency_ns
-    by_chance = behind < ERROR_RATE * limits.length_low
-    doubt = possible & (silent | by_chance) & np.isin(limits.evidence, (END_PINNED, EVENTS))
-    count = int(place.max(initial=-1)) + 1
-    shown = np.bincount(place[doubt], minlength=count)
-    often = (shown >= _OFTEN) & (2 * shown > np.bincount(place, minlength=count))
-    result: Bools = doubt & ~often[place]
-    return result
-
-
-def distrust_preempted(
-    placed: Placed, typical: TypicalDurations, doubtful: Bools
-) -> tuple[Placed, TypicalDurations]:
-    """Return both, without the ends of kernels that a preempted thread may have moved.
-
-    Other instances give the length of ``doubtful`` ones; its limits reach from theirs to its own.
-    Without other instances, it may be as short as any hidden kernel. Where a kernel that is much
-    longer than others is not doubtful, the device stalled or had more to do: the kernel keeps its
-    length, but not as its least one.
-    """
-    # A kernel that was preempted itself must not be its own limit.
-    pooled = (typical.length < 0) & (typical.high >= 0)
-    usual = np.where(pooled, (typical.low + typical.high) // 2, typical.length)
-    most = np.minimum(typical.high, 2 * _MUCH * usual)
-    most = np.where(typical.high >= 0, most, _MUCH * usual)
-    long = np.isin(placed.evidence, (END_PINNED, EVENTS))
-    long &= placed.length_low > np.maximum(most, usual + _SUSPECT_NS)
-    odd = long & doubtful
-    low = np.where(typical.low >= 0, typical.low, 0)
-    lone = odd & (usual < 0)
-    free = replace(
-        placed,
-        evidence=np.where(odd, BOUND, placed.evidence).astype(np.int8),
-        length=np.where(lone, _hidden(placed.length), placed.length),
-        length_low=np.where(
-            odd | (long & (usual >= 0)), np.minimum(low, placed.length_low), placed.length_low
-        ),
-        seen=placed.seen & ~odd,
-    )
-    high = np.where(odd & (typical.high >= 0), placed.length_high, typical.high)
-    length = np.where(odd, usual, typical.length)
-    return free, replace(typical, length=length, high=high)
 
 
 def fill_lengths(placed: Placed, typical: TypicalDurations) -> Placed:

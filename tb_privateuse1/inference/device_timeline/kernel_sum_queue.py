@@ -13,6 +13,8 @@ from tb_privateuse1.inference.device_timeline import sync_points
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     NEVER,
+    Bounds,
+    Calibration,
     EventPairs,
     StreamKernels,
 )
@@ -61,20 +63,40 @@ def replay_queue(stream: StreamInput) -> StreamKernels:
         ready,
         taken,
         between,
+        c,
     )
-    starts = [
-        _starts(launch, np.maximum(more + (between * event).astype(np.int64), 0))
-        for launch, more, event in zip(ready, taken, cost, strict=True)
-    ]
-    bound = np.maximum(starts[1] - starts[0], starts[2] - starts[1])
+    if stream.measured is None:
+        starts = [
+            _starts(launch, np.maximum(more + (between * event).astype(np.int64), 0))
+            for launch, more, event in zip(ready, taken, cost, strict=True)
+        ]
+    else:
+        starts = _measured_starts(stream, stream.measured.bounds, row, ready, duration - half)
+    shift = 0 if stream.measured is None else c.latency_bound_ns
+    bound = np.maximum(starts[1] - starts[0], starts[2] - starts[1]) + shift
     message = say("{evidence} So they are taken as kernel durations.", evidence=basis.evidence)
     hint = say("Starts are inferred from the host's launches and the order of the queue.")
     finding = Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE)
     return StreamKernels(
         row, starts[1], duration, bound, np.full(len(row), c.resolution_ns),
         np.full(len(row), EVENTS, np.int8), np.full(len(row), KERNEL, np.int8),
-        findings=(finding,), basis=basis,
+        shift_bound_ns=shift, findings=(finding,), basis=basis,
     )  # fmt: skip
+
+
+def _measured_starts(
+    stream: StreamInput, bounds: Bounds, row: I64, ready: Triple, duration: I64
+) -> list[I64]:
+    """Return the earliest, likely and latest start of each kernel between its measured events.
+
+    ``duration``: the least one. A launch that has reached the device starts behind the first event.
+    """
+    first, last, c = stream.events.start[row], stream.events.end[row], stream.c
+    end = bounds.high[last] - c.event_low_ns - duration
+    low = np.minimum(np.maximum(ready[0], bounds.low[first]), end)
+    high = np.clip(np.maximum(ready[2], bounds.high[first] + c.gap_high_ns), low, end)
+    likely = np.clip(np.maximum(ready[1], bounds.likely[first] + c.gap_ns // 2), low, high)
+    return [low, likely, high]
 
 
 def _event_costs(
@@ -84,10 +106,12 @@ def _event_costs(
     ready: Triple,
     taken: Triple,
     between: I64,
+    c: Calibration,
 ) -> tuple[float, float, float]:
     """Return the cost of an event if kernels start as early as possible, likely, and late.
 
-    The queue is then done when waits return. Without a long wait, events cost nothing.
+    The queue is then done when waits return. Without a long wait it is what the capture measured,
+    or likely nothing: not all such backends record events on the device.
     """
     last = latest_not_after(events.start[row], points.event)
     some = last >= 0
@@ -105,7 +129,9 @@ def _event_costs(
         return low
 
     if not lengthy.any():
-        return 0.0, 0.0, 0.0
+        shown = next(one for one in c.constants if one.name == "event_cost")
+        known = float(c.event_ns) if shown.source == "capture" else 0.0
+        return 0.0, known, float(c.event_high_ns)
     return (
         most(0, points.earliest[some], lengthy),
         most(1, (points.nearer[some] + latest) // 2, lengthy),

@@ -67,6 +67,8 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 _WORK_NS = 1_000
 """Device time beyond the cost of the events that counts as work."""
+_EXACT_WORK_NS = 500
+"""The same where the device's own clock tells it: real devices' shortest kernels take 1 us."""
 
 _CLOSING_SHARE = 0.3
 """A closing segment shorter than this share of the longest own one only cleans up."""
@@ -178,12 +180,17 @@ def classify_segments(
     least = np.where(alone, spans.segment_low[segments.last], 0)
     most = np.where(alone, spans.segment_high[segments.last], UNKNOWN)
     waiting = np.maximum(bounds.high[segments.first] + c.event_high_ns, prompt)
-    surely = (behind & (least > c.event_high_ns + _WORK_NS)) | (
-        bounds.low[segments.last] > waiting + _WORK_NS
+    surely = (behind & (least > c.event_high_ns + _least_work_ns(c))) | (
+        bounds.low[segments.last] > waiting + _least_work_ns(c)
     )
     # A kernel lies between its operator's events, on an idle device too.
-    none = most <= c.event_high_ns + _WORK_NS
+    none = most <= c.event_high_ns + _least_work_ns(c)
     return surely, none
+
+
+def _least_work_ns(c: Calibration) -> int:
+    """Return the device time beyond that of events from which there surely is work."""
+    return _EXACT_WORK_NS if c.resolution_ns < _WORK_NS else _WORK_NS
 
 
 def correct_by_evidence(
@@ -278,7 +285,7 @@ def operators_with_unexplained_time(
         if not level.is_root:
             inside = np.where(level.step >= spans.segments, spans.high[level.step], 0)
             parts[level.node] = np.add.reduceat(inside, level.first)
-    marked = (events.end - events.start) * c.event_high_ns + _WORK_NS
+    marked = (events.end - events.start) * c.event_high_ns + _least_work_ns(c)
     unexplained = spans.node_low - parts > marked
     # On an idle device, the time between the events includes host time.
     unexplained &= (

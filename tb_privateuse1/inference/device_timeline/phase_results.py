@@ -62,7 +62,7 @@ class StreamInput(Struct, frozen=True, dict=True):
     others: Others | None = None
     """Returns other recordings of the run."""
     measured: MeasuredEvents | None = None
-    """When the device executed the events, if the backend told it."""
+    """When the device executed the events, if the backend reports it."""
 
     @functools.cached_property
     def _nesting(self) -> tuple[Tree, Bools]:

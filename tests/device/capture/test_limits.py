@@ -13,7 +13,7 @@ import torch
 from torch.profiler import ProfilerAction, schedule
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture.limits import limits, operator_counter, process_memory, window_limits
+from tb_privateuse1.capture.limits import limits, process_use, window_limits
 from tb_privateuse1.capture.limits.limits import Limits
 from tb_privateuse1.capture.limits.window_limits import LimitedSchedule, Watch
 from tb_privateuse1.capture.warnings import Notes
@@ -31,9 +31,9 @@ class Process:
         self.resident: int | None = 500 * MB
         self.available: int | None = 8_000 * MB
         self.now = 100.0
-        monkeypatch.setattr(limits, "operators_so_far", lambda: self.operators)
-        monkeypatch.setattr(process_memory, "resident", lambda: self.resident)
-        monkeypatch.setattr(process_memory, "available", lambda: self.available)
+        monkeypatch.setattr(process_use, "operators_so_far", lambda: self.operators)
+        monkeypatch.setattr(process_use, "resident", lambda: self.resident)
+        monkeypatch.setattr(process_use, "available", lambda: self.available)
         monkeypatch.setattr(limits.time, "monotonic", lambda: self.now)
 
 
@@ -128,13 +128,13 @@ def test_a_limit_is_a_positive_number(bad: dict[str, Any]) -> None:
 
 
 def test_the_counter_of_torch_counts_operators() -> None:
-    before = operator_counter.operators_so_far()
+    before = process_use.operators_so_far()
     assert before is not None
     with torch.profiler.profile(activities=[CPU]) as prof:
         for _ in range(4_000):
             torch.ones(1)
     operators = len(prof.events() or ())
-    counted = (operator_counter.operators_so_far() or 0) - before
+    counted = (process_use.operators_so_far() or 0) - before
     assert operators <= counted < operators + 1_024
 
 
@@ -142,25 +142,25 @@ def test_the_available_memory_is_that_of_the_host_and_the_container(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
-    assert process_memory.available(tmp_path, tmp_path) is None
+    assert process_use.available(tmp_path, tmp_path) is None
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    4000 kB\n")
-    assert process_memory.available(tmp_path, tmp_path) == 4_096_000
+    assert process_use.available(tmp_path, tmp_path) == 4_096_000
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("900000\n")
-    assert process_memory.available(tmp_path, tmp_path) == 4_096_000
+    assert process_use.available(tmp_path, tmp_path) == 4_096_000
     (tmp_path / "memory.max").write_text("1000000\n")
     (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 50000\n")
-    assert process_memory.available(tmp_path, tmp_path) == 150_000
+    assert process_use.available(tmp_path, tmp_path) == 150_000
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
-    assert process_memory.available(tmp_path, tmp_path) == 50_000
+    assert process_use.available(tmp_path, tmp_path) == 50_000
 
 
 def test_the_resident_memory_is_in_pages(tmp_path: Path) -> None:
-    assert process_memory.resident(tmp_path) is None
+    assert process_use.resident(tmp_path) is None
     (tmp_path / "self").mkdir()
     (tmp_path / "self" / "statm").write_text("900 7 3 1 0 1 0\n")
-    assert process_memory.resident(tmp_path) == 7 * os.sysconf("SC_PAGE_SIZE")
-    assert (process_memory.resident() or 0) > 1_000_000
+    assert process_use.resident(tmp_path) == 7 * os.sysconf("SC_PAGE_SIZE")
+    assert (process_use.resident() or 0) > 1_000_000
 
 
 # -- The schedule ----------------------------------------------------------------------------

@@ -241,6 +241,33 @@ def test_a_backend_that_tells_streams_wrongly(answer: Any, monkeypatch: pytest.M
     assert "stream" not in value
 
 
+def test_times_of_events_where_the_backend_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Together with streams, for each row right behind its elapsed time."""
+    streams, times = {1: (0, 1, 1), 2: (0, 0, 0)}, {1: (-5, 4000), 2: (4100, 9000)}
+    module = SimpleNamespace(
+        elapsed_streams=lambda: streams[Row.last], event_times=lambda: times[Row.last]
+    )
+    monkeypatch.setattr(torch, "npu", module, raising=False)
+    value, codes = build([Row(1, 4), Row(2, 5)])
+    assert codes == []
+    assert (value["first_ns"], value["second_ns"]) == ([-5, 4100], [4000, 9000])
+    assert value["stream"] == [1, 0]
+    value, codes = build([Row(1, 4), Row(3, RuntimeError("lost")), Row(2, 5)])
+    assert codes == ["row-raised"]
+    assert value["first_ns"] == [-5, None, 4100]
+
+
+@pytest.mark.parametrize("answer", [(), "xyz", (1, 2, 3), None])
+def test_a_backend_that_tells_times_wrongly(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it tells of streams stays."""
+    module = SimpleNamespace(event_times=lambda: answer, elapsed_streams=lambda: (0, 1, 1))
+    monkeypatch.setattr(torch, "npu", module, raising=False)
+    value, codes = build([Row(1, 4), Row(2, 5)])
+    assert codes == ["times-failed"]
+    assert value["stream"] == [1, 1]
+    assert "first_ns" not in value
+
+
 def test_a_row_that_raises_costs_only_itself() -> None:
     value, codes = build([Row(1, 4), Row(2, RuntimeError("two devices")), Row(3, 5)])
     assert value["elapsed_us"] == [4, None, 5]

@@ -29,6 +29,18 @@ def test_ours(tmp_path: Path) -> None:
     assert [(f.code, f.count) for f in sidecar.findings] == [("elapsed_missing", 2)]
 
 
+def test_device_times_of_events(tmp_path: Path) -> None:
+    """Before the reference event they are negative; a lost one is missing."""
+    times: dict[str, Any] = {"first_ns": [-40, 5, None], "second_ns": [7, "x", 9]}
+    sidecar = read(tmp_path, make.sidecar({1: 10, 2: 2, 3: 3}, **times))
+    assert sidecar.first_ns is not None
+    assert sidecar.second_ns is not None
+    assert sidecar.first_ns.tolist() == [-40, 5, MISSING]
+    assert sidecar.second_ns.tolist() == [7, MISSING, 9]
+    for lost in ({"first_ns": [1, 2, 3]}, {"first_ns": [1, 2, 3], "second_ns": [1]}):
+        assert read(tmp_path, make.sidecar({1: 10, 2: 2, 3: 3}, **lost)).first_ns is None
+
+
 def test_the_recipes_rows_join_by_the_id_in_their_key(tmp_path: Path) -> None:
     row = {"kernel_time": 43.0, "device_memory_usage": 0, "start_us": 1.0, "host_dur": 2.0}
     sidecar = read(
