@@ -1,3 +1,5 @@
+"""``cache`` on the command line: what the caches hold, and how they are cleared."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""What makes two trace files the same to the cache."""
+
 from __future__ import annotations
 
 import os

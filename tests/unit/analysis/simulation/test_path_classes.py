@@ -1,4 +1,4 @@
-"""The critical path and the account attribute the host's time alike, over generated programs."""
+"""The critical path names the causes of idle time that the account of time names, too."""
 
 from __future__ import annotations
 

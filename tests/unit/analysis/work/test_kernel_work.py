@@ -1,3 +1,5 @@
+"""How an operator's FLOPs and bytes are shared among its kernels."""
+
 from __future__ import annotations
 
 from typing import Any

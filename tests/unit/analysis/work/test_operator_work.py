@@ -1,3 +1,5 @@
+"""Which of several nested operators the FLOPs and bytes belong to."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Which operators launch device work, by evidence beyond their names."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Events that contradict each other: which are left out, and what noise explains."""
+
 from __future__ import annotations
 
 import numpy as np
