@@ -18,8 +18,8 @@ from tb_privateuse1.trace.table import Bools
 _FRAMES = r"torch/utils/checkpoint\.py\(\d+\): (recompute_fn|unpack_hook|backward)$"
 _ROOM = 0.9
 """Share of the capacity that torch's allocator may fill: vLLM plans with as much
-(gpu_memory_utilization). The rest is the driver's, of libraries and of other processes, which no
-recording tells."""
+(gpu_memory_utilization). The rest is the driver's, of libraries and of other processes, which
+recordings lack."""
 _DEEP = 200
 """A bound of the search upwards, far above the depth of nested modules."""
 

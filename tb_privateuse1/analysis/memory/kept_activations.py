@@ -11,7 +11,7 @@ from tb_privateuse1.trace.table import Bools
 
 
 def peak_if_kept_bytes(trace: Trace, device: tuple[int, int], recomputing: Bools) -> int | None:
-    """Return the most bytes that a device would reserve; None if the recording does not tell.
+    """Return the most bytes that a device would reserve; None if unknown.
 
     ``recomputing``: a flag per row of ``trace.frames``. A part of the model that is computed again
     allocates its activations anew, so the level rises by them. Without recomputation all parts of

@@ -1,4 +1,4 @@
-"""The store reads each trace once, anew when it changed, and tells progress and errors."""
+"""The store reads each trace once, anew when it changed, and reports progress and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cache`` on the command line: what the caches hold, and how they are cleared."""
+"""``cache`` on the command line: the size of the caches, and their removal."""
 
 from __future__ import annotations
 

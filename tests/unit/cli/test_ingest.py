@@ -1,4 +1,4 @@
-"""``ingest`` on the command line: traces are read ahead, and failures are told."""
+"""``ingest`` on the command line: traces are read ahead, and failures are listed."""
 
 from __future__ import annotations
 

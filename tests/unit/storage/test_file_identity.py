@@ -1,4 +1,4 @@
-"""What makes two trace files the same to the cache."""
+"""The identity of a trace file in the cache: content, size and time."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ PART = "torch/utils/checkpoint.py(1490): recompute_fn"
 
 
 class Recomputing(Program):
-    """A program whose level of memory is told after each change."""
+    """A program that reports its allocated bytes after each change."""
 
     def __init__(self, spare: float | None = None) -> None:
         super().__init__()

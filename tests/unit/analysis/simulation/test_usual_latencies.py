@@ -1,4 +1,4 @@
-"""What is usual in a trace: launch gaps without outliers, pauses of streams, returns of waits."""
+"""Usual latencies of a trace: launch gaps without outliers, pauses of streams, returns of waits."""
 
 from __future__ import annotations
 

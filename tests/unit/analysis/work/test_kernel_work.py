@@ -1,4 +1,4 @@
-"""How an operator's FLOPs and bytes are shared among its kernels."""
+"""FLOPs and bytes of kernels: shares of their operator's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element types of lists of tensors, which the recording does not tell."""
+"""Element types of lists of tensors, which recordings lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several nested operators the FLOPs and bytes belong to."""
+"""FLOPs and bytes of operators: one of several nested ones does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operators launch device work, by evidence beyond their names."""
+"""Operators that launch device work, by evidence beyond their names."""
 
 from __future__ import annotations
 

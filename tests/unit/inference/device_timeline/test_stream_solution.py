@@ -1,4 +1,4 @@
-"""Events that contradict each other: which are left out, and what noise explains."""
+"""Events that contradict each other are left out; noise is not a contradiction."""
 
 from __future__ import annotations
 
