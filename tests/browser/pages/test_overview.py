@@ -262,7 +262,7 @@ def test_a_class_opens_to_its_names_and_longest_intervals(dashboard: Dashboard, 
     expect(details).to_have_count(0)
 
 
-def test_a_interval_opens_the_timeline_at_its_event(dashboard: Dashboard) -> None:
+def test_an_interval_opens_the_timeline_at_its_event(dashboard: Dashboard) -> None:
     settled(dashboard.open(run="mlp"))
     rows = result(dashboard, "run=mlp")["account"]["classes"]
     row = next(r for r in rows if r["largest"][0]["table"] is not None)

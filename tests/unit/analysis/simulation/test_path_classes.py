@@ -1,4 +1,4 @@
-"""The critical path names the causes of idle time that the account of time names, too."""
+"""Causes of idle time on the critical path equal those of the account of time."""
 
 from __future__ import annotations
 
