@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.pairs.record import BOTH, ROOT, record
-from benchmarks.planted import later_table, table
+from benchmarks.planted import table, value_table
 
 MODULES = {
     "planted": ("host_faults", "device_faults", "held_faults"),
@@ -22,8 +22,8 @@ MODULES = {
 
 REPORTS = {
     "planted": table.report,
-    "later": later_table.report,
-    "blind": later_table.report,
+    "later": value_table.report,
+    "blind": value_table.report,
     "first": table.report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,

@@ -1,4 +1,4 @@
-"""Faults in other programs, planted when the rules were finished: pictures, attention, words."""
+"""Held-out faults, planted in other programs when the rules were finished."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.planted import later_table
+from benchmarks.planted import value_table
 from benchmarks.planted.expected import BLIND, LATER, RULES_OF
 from benchmarks.planted.table import Row
 from tb_privateuse1.advice.engine import AdviceRow
@@ -56,7 +56,7 @@ def test_of_each_fault_a_rule_is_expected() -> None:
 def test_a_claim_is_right_up_to_the_gain(
     found: Row, right: float, times: float | None, near: bool
 ) -> None:
-    assert later_table.right(found) == pytest.approx(right)
+    assert value_table.right(found) == pytest.approx(right)
     assert found.ratio == (times if times is None else pytest.approx(times))
     assert found.is_right is near
 
@@ -64,13 +64,13 @@ def test_a_claim_is_right_up_to_the_gain(
 def test_a_claim_on_a_fault_without_a_rule_is_not_right() -> None:
     other = replace(row(0.2), others=(finding("casts", 0.1),))
     known = row(0.2, finding("item_sync", 0.2))
-    assert later_table.figures("all", [known, other]) == (
+    assert value_table.figures("all", [known, other]) == (
         "all", "2", "1", "1", "2", "50%", "67%",
     )  # fmt: skip
 
 
 def test_without_a_gain_and_a_claim_there_is_no_share() -> None:
-    assert later_table.figures("all", [row(-0.1)])[-2:] == ("", "")
+    assert value_table.figures("all", [row(-0.1)])[-2:] == ("", "")
 
 
 def test_every_fault_is_documented() -> None:

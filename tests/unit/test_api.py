@@ -1,3 +1,5 @@
+"""The Python interface: views as methods, selection of runs, reload, the cost of the import."""
+
 from __future__ import annotations
 
 import inspect

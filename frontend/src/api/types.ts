@@ -361,7 +361,7 @@ export interface ClassTime {
   share: number;
   stretches: number;
   parts: AccountPart[];
-  largest: Stretch[];
+  largest: LargestInterval[];
 }
 
 /** The result of the lookup. */
@@ -1104,6 +1104,17 @@ export interface KernelTable {
   matrix: MatrixUse | null;
   has_configs: boolean;
   modeled: ModeledTime;
+}
+
+/** One interval of a class, and the event that is responsible for it. */
+export interface LargestInterval {
+  start_ns: number;
+  duration_ns: number;
+  table: "ops" | "frames" | "launches" | "kernels" | "memory" | "device_annotations" | null;
+  row: number | null;
+  name: string;
+  place: string;
+  where: ProgramFunction | null;
 }
 
 /** The timeline of a report. */
@@ -2164,17 +2175,6 @@ export interface StepShares {
   mfu: number | null;
   hfu: number | null;
   product_flops: number | null;
-}
-
-/** One interval of a class, and the event that is responsible for it. */
-export interface Stretch {
-  start_ns: number;
-  duration_ns: number;
-  table: "ops" | "frames" | "launches" | "kernels" | "memory" | "device_annotations" | null;
-  row: number | null;
-  name: string;
-  place: string;
-  where: ProgramFunction | null;
 }
 
 /** A device's busy time by family of kernels; the families tile it. */

@@ -50,8 +50,13 @@ export const ofRank = (rank: number): Partial<State> => ({
   window: state.value.window,
 });
 
-/** To a stretch on the timeline, with some of what is around it; `end` is the recording's. */
-export function stretch(start: number, stop: number, end: number, changes: Partial<State> = {}): LinkProps {
+/** To an interval on the timeline, with some of what is around it; `end` is the recording's. */
+export function toInterval(
+  start: number,
+  stop: number,
+  end: number,
+  changes: Partial<State> = {},
+): LinkProps {
   const window = around(start, stop, { start: 0, stop: end });
   return linkProps({
     view: "timeline",

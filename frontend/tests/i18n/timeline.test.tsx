@@ -19,7 +19,7 @@ test.each([
   [1, "1 range", "1 个区间"],
   [2, "2 ranges", "2 个区间"],
   [4144, "4,144 ranges", "4,144 个区间"],
-])("%d in a stretch of time", (ranges, en, zh) => {
+])("%d in an interval", (ranges, en, zh) => {
   expect(read(english.area.selected(<b>5 ms</b>, ranges, false, false))).toBe(`5 ms selected, ${en}`);
   expect(read(chinese.area.selected(<b>5 ms</b>, ranges, false, false))).toBe(`已选取 5 ms，${zh}`);
 });

@@ -50,6 +50,6 @@ test("an example is the shortest level around its time", () => {
   expect(exampleAt(LEVELS, 500)).toBeNull();
 });
 
-test("goals are the step and the stretches, not the parts of the step", () => {
+test("goals are the step and the intervals, not the parts of the step", () => {
   expect(goals(LEVELS).map((one) => one.label)).toEqual(["step", "wait"]);
 });

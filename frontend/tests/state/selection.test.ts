@@ -1,30 +1,9 @@
 import { expect, test } from "vitest";
-import type { Runs, Worker } from "../../src/api/types";
+import type { Runs } from "../../src/api/types";
 import { ofAllRanks, select, stepNumber } from "../../src/state/selection";
+import { RUNS, span, worker } from "../support/runs";
 
 const NOTHING = { run: null, rank: null, span: null, step: null };
-const span = (n: number, modified_ns = 5) => ({
-  span: n,
-  label: String(n),
-  bytes: 10,
-  modified_ns,
-  has_sidecar: false,
-});
-const worker = (rank: number, ...spans: number[]): Worker => ({
-  worker: `w${rank}`,
-  rank,
-  rank_source: "name",
-  spans: spans.map((n) => span(n)),
-});
-const RUNS: Runs = {
-  logdir: "/log",
-  scanning: false,
-  warnings: [],
-  runs: [
-    { run: "a", workers: [worker(3, 1), worker(1, 1, 10, 2)], warnings: [] },
-    { run: "b", workers: [worker(0, 1)], warnings: [] },
-  ],
-};
 
 test("the default: first run, lowest rank, latest span, all steps", () => {
   expect(select(RUNS, NOTHING)?.place).toEqual({ run: "a", rank: 1, span: 10, step: null });

@@ -23,10 +23,12 @@ _LARGE_BYTES = 16 << 20
 """From here on bandwidth rules and not latency: 0.3 ms at the 50 GB/s of a network of 400 Gbit/s,
 ten times a latency of 30 µs."""
 _SLOWEST = 1.25e9
-"""10 Gbit/s."""
+"""10 Gbit/s: a twentieth of the slowest network of the systems below."""
 _TIMES = 4
-"""Half of the least ratio between a device's links in the node and its network outside, by data
-sheets: 300 to 25 GB/s (DGX A100), 450 to 50 (DGX H100), 196 to 25 (Atlas 800 A2)."""
+"""Half of the least ratio between a device's links in the node and its network outside, in one
+direction each: 300 to 25 GB/s (DGX A100: NVLink 600 GB/s in both, HDR InfiniBand 200 Gbit/s),
+450 to 50 (DGX H100: 900 GB/s, NDR 400 Gbit/s), 196 to 25 (Atlas 800T A2: HCCS 392 GB/s, RoCE
+200 Gbit/s). The makers' specifications were read as others quote them."""
 _HOW = say(
     "No saving is given: how fast the link can be is in no trace. The bandwidth is "
     "that of the transfer alone, without waiting for ranks that come later."

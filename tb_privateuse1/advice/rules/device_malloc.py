@@ -78,7 +78,7 @@ def find_reason(case: RuleContext, rows: I64) -> Reason | None:
     returns = case.named("launches", _RETURNS)[rows]
     step = np.searchsorted(steps.start_ns, launches.start_ns[rows], side="right")
     takes, gives = int((~returns).sum()), int(returns.sum())
-    # A caching allocator serves nearly all tensors by itself. Where it starts, it returns nothing.
+    # A caching allocator serves nearly all tensors by itself. While it fills, it returns nothing.
     is_unused = takes > len(steps) and 2 * takes >= _tensors(case)
     if is_unused and 2 * gives >= takes:
         return "off"

@@ -16,7 +16,7 @@ _NAMES = (
     r"^aten::(nonzero|masked_select|unique\w*|_unique2?|repeat_interleave|bincount|combinations"
     r"|_?index(_put)?(_impl)?_?)$"
 )
-"""An index makes the host wait only for a mask: the number of true elements is a size."""
+"""Indexing makes the host wait only with a mask: its number of true elements is a size."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:

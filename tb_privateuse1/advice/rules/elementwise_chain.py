@@ -13,11 +13,11 @@ from tb_privateuse1.trace import intervals
 
 _IDIOMS = ("elementwise", "bias_activation_dropout", "copies", "quantization")
 _LEAST_UNSIZED = 0.05
-"""Share of the step. Without shapes the chain's bytes are a guess, so more is asked for."""
+"""Share of the step. Without shapes the chain's bytes are a guess, so the threshold is higher."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the chains that no rule on a more particular idiom has."""
+    """Yield the chains that no rule for a more specific idiom covers."""
     found = fusion.fuse_chains(case, *_IDIOMS)
     sized = "shapes" in case.has
     least = MANY_PLACES if sized else _LEAST_UNSIZED

@@ -21,7 +21,7 @@ _MOVES = r"^aten::to$"
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield factories that launch nothing if ``to`` with a device copy is next."""
+    """Yield factory calls that launch nothing and whose next operator copies to the device."""
     ops, kernels = case.trace.ops, case.trace.kernels
     top = case.top
     order = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]

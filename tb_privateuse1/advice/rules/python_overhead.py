@@ -74,7 +74,7 @@ def _finding(case: RuleContext, calls: calls_without_launches.ApartCalls) -> Rul
 def _change(case: RuleContext, calls: calls_without_launches.ApartCalls) -> Change | None:
     """Return the removal of the function; None if the calls have several names, or others launch.
 
-    Then only these calls go.
+    Then only these calls are removed.
     """
     columns: Any = getattr(case.trace, calls.table)
     names = np.unique(columns.name[calls.rows])

@@ -16,7 +16,7 @@ from tb_privateuse1.trace import intervals
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield rounds of a model whose input grows by as much each time."""
+    """Yield rounds of a model whose input grows by the same amount each time."""
     found = recomputed_prefixes(case.trace)
     gone = remove(case, Needless(found.rows, found.shares))
     if case.share(intervals.length(gone.claim)) < ONE_PLACE:

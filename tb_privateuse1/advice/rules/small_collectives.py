@@ -20,8 +20,10 @@ from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
 
 _SMALL, _BUCKET = 1 << 20, 25 << 20
-"""Bytes below which latency rules (msprof-analyze: 1 MB for RDMA); a bucket of
-DistributedDataParallel (bucket_cap_mb=25)."""
+"""Bytes below which latency rules (msprof-analyze, advisor/rules/en/packet.yaml: min_rdma_size
+1 MB; min_sdma_size, within a node, 16 MB); a bucket of DistributedDataParallel
+(torch/nn/parallel/distributed.py, _DEFAULT_BUCKET_CAP_MB). Its first bucket has 1 MiB where no
+size is given (torch.distributed._DEFAULT_FIRST_BUCKET_BYTES): one more a step, not counted."""
 _MANY = 10
 """Collectives of a step: metrics and norms take a few."""
 

@@ -17,7 +17,7 @@ from tb_privateuse1.trace.table import I64
 _TOP = 3
 """Names in the sentence."""
 _MUCH = 0.1
-"""A call inside of the tasks with a lesser share of their time is not named."""
+"""Least share of the tasks' time for a call inside them to be named."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -63,9 +63,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _tasks(case: RuleContext) -> I64:
-    """Return the calls that another thread made than the one of their operator: a task queue's.
+    """Return the calls of a task queue: on another thread than their operator.
 
-    Of nested calls it is the outermost, by thread and start.
+    Only the outermost of nested calls, by thread and start.
     """
     ops, launches = case.trace.ops, case.trace.launches
     linked = np.flatnonzero(launches.op >= 0)
@@ -83,7 +83,7 @@ def _tasks(case: RuleContext) -> I64:
 
 
 def _inside(case: RuleContext, rows: I64) -> str:
-    """Return the sentence on the calls that take most of the tasks' time; empty without any."""
+    """Return the sentence about the calls that take most of the tasks' time; empty without any."""
     launches = case.trace.launches
     inner = np.setdiff1d(np.flatnonzero(np.isin(launches.thread, launches.thread[rows])), rows)
     inner = inner[np.lexsort((launches.start_ns[inner], launches.thread[inner]))]

@@ -40,7 +40,7 @@ _PARTS = 8
 they have 95 % of the time; 4 names have it in 61 %, 16 in 86 %."""
 
 
-class Stretch(Struct, frozen=True):
+class LargestInterval(Struct, frozen=True):
     """One interval of a class, and the event that is responsible for it."""
 
     start_ns: int
@@ -82,7 +82,7 @@ class ClassTime(Struct, frozen=True):
     stretches: int
     parts: tuple[AccountPart, ...]
     """The names with the most time, at most 8. Of Python, those of the innermost frames."""
-    largest: tuple[Stretch, ...]
+    largest: tuple[LargestInterval, ...]
     """The longest intervals, at most 5."""
 
 
@@ -282,7 +282,7 @@ def _names(trace: Trace, own: ClassIntervals) -> tuple[I64, Callable[[int], str]
     return name.astype(np.int64), trace.text
 
 
-def _largest(trace: Trace, own: ClassIntervals) -> Iterator[Stretch]:
+def _largest(trace: Trace, own: ClassIntervals) -> Iterator[LargestInterval]:
     length = own.end_ns - own.start_ns
     few = np.arange(len(length))
     if len(length) > _LARGEST:  # all of them are too many to sort
@@ -290,7 +290,7 @@ def _largest(trace: Trace, own: ClassIntervals) -> Iterator[Stretch]:
     for i in few[np.argsort(-length[few], kind="stable")][:_LARGEST].tolist():
         table, row = _responsible(trace, own, i)
         columns = getattr(trace, table)
-        yield Stretch(
+        yield LargestInterval(
             start_ns=int(own.start_ns[i]),
             duration_ns=int(length[i]),
             table=table if row >= 0 else None,

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, captured_ranges, intervals, kernel_context
 from tb_privateuse1.trace.columns import lookup
-from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.model import NONE, Frames, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 Source = Literal["modules", "annotations", "none"]
 
@@ -90,36 +90,30 @@ def region_labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
 
 
 def _modules(trace: Trace) -> Regions:
-    frames = trace.frames
-    wanted = call_tree.is_module(trace)
-    number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = lookup(number, intervals.nearest(frames.parent, wanted), NONE)
-    inner = lookup(number, call_tree.self_or_nearest(frames.parent, wanted), NONE)
-    return Regions(
-        "modules",
-        frames.name[wanted],
-        frames.start_ns[wanted],
-        frames.end_ns[wanted],
-        up[wanted],
-        lookup(inner, trace.ops.frame, NONE),
-        lookup(inner, kernel_context.kernel_context(trace).frame, NONE),
-        int(wanted.sum()),
-    )
+    of_kernel = kernel_context.kernel_context(trace).frame
+    return _regions("modules", trace.frames, call_tree.is_module(trace), trace.ops.frame, of_kernel)
 
 
 def _annotations(trace: Trace) -> Regions:
-    ops = trace.ops
-    wanted = call_tree.is_annotation(trace)
+    of_kernel = kernel_context.kernel_context(trace).around
+    of_op = np.arange(len(trace.ops), dtype=np.int32)
+    return _regions("annotations", trace.ops, call_tree.is_annotation(trace), of_op, of_kernel)
+
+
+def _regions(
+    source: Source, ranges: Frames | Ops, wanted: Bools, of_op: I32, of_kernel: I32
+) -> Regions:
+    """Return the wanted rows of a table; ``of_op`` and ``of_kernel`` are rows of it, or NONE."""
     number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = lookup(number, intervals.nearest(ops.parent, wanted), NONE)
-    of_op = lookup(number, call_tree.self_or_nearest(ops.parent, wanted), NONE)
+    around = lookup(number, intervals.nearest(ranges.parent, wanted), NONE)
+    inner = lookup(number, call_tree.self_or_nearest(ranges.parent, wanted), NONE)
     return Regions(
-        "annotations",
-        ops.name[wanted],
-        ops.start_ns[wanted],
-        ops.end_ns[wanted],
-        up[wanted],
-        of_op,
-        lookup(of_op, kernel_context.kernel_context(trace).around, NONE),
+        source,
+        ranges.name[wanted],
+        ranges.start_ns[wanted],
+        ranges.end_ns[wanted],
+        around[wanted],
+        lookup(inner, of_op, NONE),
+        lookup(inner, of_kernel, NONE),
         int(wanted.sum()),
     )

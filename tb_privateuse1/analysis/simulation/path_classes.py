@@ -52,7 +52,7 @@ def join_pieces(paths: list[Path]) -> Path:
 
 
 def outside(path: Path, apart: intervals.Set) -> Path:
-    """Return the pieces of a path without some time."""
+    """Return the pieces of a path outside a set of intervals."""
     if not len(apart[0]):
         return path
     path = _cut(path, np.sort(np.concatenate(apart)))

@@ -34,7 +34,7 @@ class Around(Struct, frozen=True):
     kind: I8
     """Phase of the innermost range of the backward pass, the optimizer or the data loader."""
     row: I32
-    """That range."""
+    """Row of that range."""
     outermost: I32
     """The outermost enclosing operator, or the operator itself."""
     in_module: Bools

@@ -12,7 +12,7 @@ from tb_privateuse1.trace.table import I64
 
 
 class Utilization(Struct, frozen=True):
-    """The busy share, and the least and the greatest that may be; null if not known."""
+    """The busy share with its lower and upper bound; null if unknown."""
 
     share: float | None
     low: float | None
@@ -20,7 +20,7 @@ class Utilization(Struct, frozen=True):
 
 
 def utilization(trace: Trace, steps: I64, time: intervals.Set) -> Utilization:
-    """Return the utilization of rows of ``trace.steps``; ``time`` is what counts of them."""
+    """Return the utilization of rows of ``trace.steps``; ``time`` is the part of them to count."""
     kernels, window = trace.kernels, intervals.length(time)
     if not len(kernels) or not window:
         return Utilization(None, None, None)
@@ -37,7 +37,7 @@ def utilization(trace: Trace, steps: I64, time: intervals.Set) -> Utilization:
     else:
         least, most = int(limits.least[steps].sum()), int(limits.most[steps].sum())
     whole = trace.steps.end_ns[steps] - trace.steps.start_ns[steps]
-    apart = int(whole.sum()) - window  # it is as long whatever the limits
+    apart = int(whole.sum()) - window  # its length does not depend on the limits
     least, most = least - apart, max(most - apart, 1)
     low = max(busy - error, 0) / most
     return Utilization(busy / window, low, min((busy + error) / max(least, 1), 1.0))

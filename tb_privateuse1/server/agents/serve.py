@@ -112,10 +112,9 @@ async def _end_at_signal(answers: Answers) -> None:
     """
     import anyio
 
+    # Windows has no signal receivers: there Ctrl-C ends it when the client closes.
     with (
-        contextlib.suppress(
-            NotImplementedError
-        ),  # on Windows Ctrl-C ends it when the client closes
+        contextlib.suppress(NotImplementedError),
         anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
     ):
         async for number in signals:

@@ -262,13 +262,13 @@ def test_a_class_opens_to_its_names_and_longest_intervals(dashboard: Dashboard, 
     expect(details).to_have_count(0)
 
 
-def test_a_interval_opens_the_timeline_at_its_event(dashboard: Dashboard) -> None:
+def test_an_interval_opens_the_timeline_at_its_event(dashboard: Dashboard) -> None:
     settled(dashboard.open(run="mlp"))
     rows = result(dashboard, "run=mlp")["account"]["classes"]
     row = next(r for r in rows if r["largest"][0]["table"] is not None)
     dashboard.get(f"account-open-{row['name']}").click()
     details = dashboard.get(f"account-details-{row['name']}")
-    details.get_by_test_id("stretch").first.click()
+    details.get_by_test_id("interval").first.click()
     dashboard.shows("page-timeline")
     longest = row["largest"][0]
     assert dashboard.state()["item"] == f"{longest['table']}:{longest['row']}"
@@ -340,7 +340,7 @@ def test_the_verdict_is_one_sentence_with_its_longest_interval(
     line = dashboard.get("verdict")
     assert line.get_attribute("data-key") == verdict["kind"]
     assert verdict["sentence"] in line.inner_text()
-    dashboard.get("verdict-stretch").click()
+    dashboard.get("verdict-interval").click()
     dashboard.shows("page-timeline")
 
 

@@ -109,7 +109,7 @@ def test_the_timeline_zooms_within_its_levels(reports: Path, page: Page) -> None
     expect(timeline).to_have_attribute("data-level", "level-0")
     merged = int(page.get_by_test_id("detail").get_attribute("data-merged") or 0)
     end = int(canvas.get_attribute("data-stop") or 0)
-    page.get_by_test_id("verdict-stretch").click()
+    page.get_by_test_id("verdict-interval").click()
     expect(timeline).not_to_have_attribute("data-level", "level-0")
     assert int(page.get_by_test_id("detail").get_attribute("data-merged") or 0) < merged
     assert int(canvas.get_attribute("data-stop") or 0) < end

@@ -1,3 +1,5 @@
+"""Tests of remote logdirs need fsspec and aiohttp."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Fixtures of the store's tests: a small run, a store, and readers that wait or never end."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,3 +1,5 @@
+"""The store reads each trace once, anew when it changed, and reports progress and errors."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""The store and its cache on disk: damaged, shared, moved, bounded or not writable."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""``cache`` on the command line: the size of the caches, and their removal."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The command line: views as JSON, CSV and text, defaults, and errors."""
+
 from __future__ import annotations
 
 import contextlib

@@ -1,3 +1,5 @@
+"""``ingest`` on the command line: traces are read ahead, and failures are listed."""
+
 from __future__ import annotations
 
 import gc

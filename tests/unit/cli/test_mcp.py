@@ -1,3 +1,5 @@
+"""``mcp`` on the command line: options, errors, and the skill that it installs."""
+
 from __future__ import annotations
 
 import socket

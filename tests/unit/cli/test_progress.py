@@ -1,3 +1,5 @@
+"""Progress in the terminal and in a log: words, redraws, durations and sizes."""
+
 from __future__ import annotations
 
 import io

@@ -1,3 +1,5 @@
+"""``scalars`` on the command line: event files beside the traces or in another folder."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""``whatif`` on the command line: changes, forms, and what is no change."""
+"""``whatif`` on the command line: changes, tables, text, and errors."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The cache directory: its bound, what goes first, and what others do at the same time."""
+
 from __future__ import annotations
 
 import contextlib

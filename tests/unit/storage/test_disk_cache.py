@@ -1,3 +1,5 @@
+"""Cached traces on disk: the same as what was read, and any damage is noticed."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""The identity of a trace file in the cache: content, size and time."""
+
 from __future__ import annotations
 
 import os

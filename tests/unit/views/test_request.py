@@ -1,3 +1,5 @@
+"""Requests of views: options from texts, limits of answers, errors."""
+
 from __future__ import annotations
 
 import time

@@ -9,7 +9,7 @@ import { parallelism } from "../../i18n/parallelism";
 import { derived, field, worded, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
-import { linkProps, ofRank, stretch } from "../../state/links";
+import { linkProps, ofRank, toInterval } from "../../state/links";
 import { StepLink } from "../shared/step-link";
 import { NotListed } from "./not-listed";
 import { PARALLEL, ParallelTable } from "./parallel-tables";
@@ -209,7 +209,7 @@ const COLLECTIVES: readonly Column<CollectiveRow>[] = [
       <a
         class="value"
         data-testid="collective-timeline"
-        {...stretch(
+        {...toInterval(
           c.longest_start_ns,
           c.longest_start_ns + c.longest_ns,
           c.longest_start_ns + c.longest_ns,

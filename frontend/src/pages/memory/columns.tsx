@@ -12,7 +12,7 @@ import { duration, signedBytes } from "../../lib/format";
 import { nameOf, stepLabel } from "../../state/selection";
 import { t } from "../../i18n";
 import { derived, field, worded, type Column } from "../../widgets/table/columns";
-import { stretch, toOperator } from "../../state/links";
+import { toInterval, toOperator } from "../../state/links";
 import { CATEGORIES } from "./categories";
 import { StackCell } from "../shared/cells";
 import { StepLink } from "../shared/step-link";
@@ -170,7 +170,7 @@ function Allocated({ at, end }: { at: number | null; end: number }) {
   return (
     <a
       class="value"
-      {...stretch(at - MOMENT_NS, at + MOMENT_NS, end)}
+      {...toInterval(at - MOMENT_NS, at + MOMENT_NS, end)}
       data-testid="allocation-timeline"
       title={texts.toTimeline}
     >

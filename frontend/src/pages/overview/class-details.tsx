@@ -1,9 +1,9 @@
 // What a class of time consists of: its names, and its longest intervals.
-import type { ClassTime, AccountPart, Stretch } from "../../api/types";
+import type { ClassTime, AccountPart, LargestInterval } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { withoutFolders } from "../../lib/python-stack";
-import { linkProps, stretch, type LinkProps } from "../../state/links";
+import { linkProps, toInterval, type LinkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { FunctionLink } from "../shared/source-link";
 import { HeadRow, numbers } from "../../widgets/table/head-row";
@@ -83,7 +83,10 @@ function Largest({ time, end }: { time: ClassTime; end: number }) {
               {duration(s.duration_ns)}
             </td>
             <td>
-              <a {...stretch(s.start_ns, s.start_ns + s.duration_ns, end, itemOf(s))} data-testid="stretch">
+              <a
+                {...toInterval(s.start_ns, s.start_ns + s.duration_ns, end, itemOf(s))}
+                data-testid="interval"
+              >
                 {texts.show}
               </a>
             </td>
@@ -95,10 +98,10 @@ function Largest({ time, end }: { time: ClassTime; end: number }) {
 }
 
 /** The responsible event; its link shows its record. */
-function Event({ of: { table, row, name } }: { of: Stretch }) {
+function Event({ of: { table, row, name } }: { of: LargestInterval }) {
   if (table === null || row === null) return <span class="muted">{texts.noEvent}</span>;
   return <a {...linkProps({ event: `${table}/${row}` })}>{withoutFolders(name) || t.eventLink.noName}</a>;
 }
 
-const itemOf = ({ table, row }: Stretch): { item: string } | object =>
+const itemOf = ({ table, row }: LargestInterval): { item: string } | object =>
   table === null || row === null ? {} : { item: `${table}:${row}` };

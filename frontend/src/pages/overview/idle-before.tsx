@@ -1,7 +1,7 @@
 // The operators that the idle device waited for.
 import type { Overview } from "../../api/types";
 import { count, duration, exactDuration, percent } from "../../lib/format";
-import { stretch, toOperator } from "../../state/links";
+import { toInterval, toOperator } from "../../state/links";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { HeadRow, numbers } from "../../widgets/table/head-row";
@@ -39,7 +39,7 @@ export function IdleBefore({ now }: { now: Overview }) {
               <td class="number">{percent(r.share)}</td>
               <td class="number">{count(r.gaps)}</td>
               <td class="number">
-                <a {...stretch(r.longest_start_ns, r.longest_start_ns + r.longest_ns, now.duration_ns)}>
+                <a {...toInterval(r.longest_start_ns, r.longest_start_ns + r.longest_ns, now.duration_ns)}>
                   {duration(r.longest_ns)}
                 </a>
               </td>

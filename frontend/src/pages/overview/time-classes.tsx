@@ -4,7 +4,7 @@ import { useId, useState } from "preact/hooks";
 import type { ClassTime, PathClass } from "../../api/types";
 import { classColor } from "../../lib/class-color";
 import { count, duration, exactDuration, percent } from "../../lib/format";
-import { stretch } from "../../state/links";
+import { toInterval } from "../../state/links";
 import { t } from "../../i18n";
 import { shareRange, timeRange, type ClassGroup } from "./account-limits";
 import { ClassDetails } from "./class-details";
@@ -192,7 +192,7 @@ function Further({ time: c, window, end, inferred, path }: Omit<RowProps, "open"
       <td class="number">
         {longest && (
           <a
-            {...stretch(longest.start_ns, longest.start_ns + longest.duration_ns, end)}
+            {...toInterval(longest.start_ns, longest.start_ns + longest.duration_ns, end)}
             data-testid={`account-to-${c.name}`}
             title={texts.longestHelp}
           >

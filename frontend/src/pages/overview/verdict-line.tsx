@@ -1,7 +1,7 @@
 // What limits the recording, in one sentence, with its longest interval and its function.
 import type { Overview, Verdict } from "../../api/types";
 import { exactDuration } from "../../lib/format";
-import { stretch } from "../../state/links";
+import { toInterval } from "../../state/links";
 import { t } from "../../i18n";
 import { FunctionLink } from "../shared/source-link";
 import "./verdict-line.css";
@@ -23,9 +23,9 @@ function Longest({ of, end }: { of: Verdict; end: number }) {
   return (
     <span class="small">
       <a
-        {...stretch(of.longest_start_ns, of.longest_start_ns + of.longest_ns, end)}
+        {...toInterval(of.longest_start_ns, of.longest_start_ns + of.longest_ns, end)}
         title={exactDuration(of.longest_ns)}
-        data-testid="verdict-stretch"
+        data-testid="verdict-interval"
       >
         {texts.longest}
       </a>

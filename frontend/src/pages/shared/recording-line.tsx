@@ -1,7 +1,7 @@
 // The first line of the overview: the kind of recording, what of it is judged, and its phases.
 import type { Overview, RecordingPhase } from "../../api/types";
 import { duration, exactDuration } from "../../lib/format";
-import { stretch } from "../../state/links";
+import { toInterval } from "../../state/links";
 import { t } from "../../i18n";
 import "./recording-line.css";
 
@@ -95,7 +95,7 @@ function Phase({ part: { phase, ns, phases }, end, isJudged }: PhaseProps) {
     <li data-key={phase.kind} data-value={ns} class={phase.kind === "steady" ? "muted" : ""}>
       <i class="phase-mark" style={{ "--fill": phaseColor(phase.kind) }} aria-hidden="true" />
       <a
-        {...stretch(phase.start_ns, phase.end_ns, end)}
+        {...toInterval(phase.start_ns, phase.end_ns, end)}
         title={[exactDuration(ns), phase.sentence].filter(Boolean).join("\n")}
       >
         {phase.kind === "steady" && !isJudged ? texts.rest : texts.kinds[phase.kind]}

@@ -1,4 +1,4 @@
-// Own time in the selected stretch by name, and below each name the callers that it comes from.
+// Own time in the selected interval by name, and below each name the callers that it comes from.
 import { useMemo, useState } from "preact/hooks";
 import type { Flame, FlameNode } from "../../api/types";
 import { fullName } from "../../lib/full-name";

@@ -1,4 +1,4 @@
-// The counters that the trace records, in the selected stretch of time.
+// The counters that the trace records, in the selected interval.
 import type { AreaCounter } from "../../api/types";
 import { t } from "../../i18n";
 import { amount } from "../shared/counter-columns";

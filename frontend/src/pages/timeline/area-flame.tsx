@@ -1,4 +1,4 @@
-// The flame graph of the selected stretch of time: only the time inside counts.
+// The flame graph of the selected interval: only the time inside counts.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Flame, FlameNode } from "../../api/types";

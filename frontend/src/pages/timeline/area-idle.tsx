@@ -61,7 +61,7 @@ function Classes({ account, lane }: { account: Account; lane: Lane }) {
   );
 }
 
-/** The longest stretch of a class, on the clock of the first rank. */
+/** The longest interval of a class, on the clock of the first rank. */
 function toLongest({ largest }: ClassTime, { shift, base }: Lane): Partial<State> {
   const [longest] = largest;
   if (!longest) return {};

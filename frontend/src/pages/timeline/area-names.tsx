@@ -1,4 +1,4 @@
-// All ranges of the selected stretch of time, by name.
+// All ranges of the selected interval, by name.
 import { useMemo } from "preact/hooks";
 import type { Area, AreaRow } from "../../api/types";
 import { fullName } from "../../lib/full-name";

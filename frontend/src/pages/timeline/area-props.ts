@@ -1,4 +1,4 @@
-// What each tab of the selected stretch of time is given.
+// What each tab of the selected interval is given.
 import type { Area, Options } from "../../api/types";
 import type { Lane } from "./lanes";
 

@@ -1,4 +1,4 @@
-// Totals of the selected stretch of time.
+// Totals of the selected interval.
 import { useState } from "preact/hooks";
 import type { Area as Result, Options } from "../../api/types";
 import type { Area } from "../../widgets/timeline/selection-area";

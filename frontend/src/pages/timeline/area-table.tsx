@@ -1,4 +1,4 @@
-// A table in the panel of the selected stretch of time; its order and filter are in the URL.
+// A table in the panel of the selected interval; its order and filter are in the URL.
 import { go, state } from "../../state/url";
 import { Table, type TableProps } from "../../widgets/table/table";
 

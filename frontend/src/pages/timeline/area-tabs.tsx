@@ -1,4 +1,4 @@
-// What the selected stretch of time consists of, by names, operators, callers, streams, causes and counters.
+// What the selected interval consists of, by names, operators, callers, streams, causes and counters.
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";

@@ -1,4 +1,4 @@
-// The selected stretch of time by operator, stream and runtime call.
+// The selected interval by operator, stream and runtime call.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { AreaCall, AreaOperator, AreaStream, AreaTimes } from "../../api/types";

@@ -8,7 +8,7 @@ import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { Popover } from "../../widgets/controls/popover";
 import { Segmented } from "../../widgets/controls/segmented";
-import { openInPerfetto, type Stretch } from "./open-in-perfetto";
+import { openInPerfetto, type Interval } from "./open-in-perfetto";
 import "./export-menu.css";
 
 interface ExportProps {
@@ -35,7 +35,7 @@ function Menu({ selected, camera, area, all }: ExportProps) {
   const [part, choose] = useState<Part>(area ? "area" : "all");
   const place = selected.place;
   const shown = part === "area" && area ? area : camera;
-  const stretch: Stretch =
+  const interval: Interval =
     part === "all"
       ? { start_ns: null, end_ns: null }
       : { start_ns: Math.max(0, Math.floor(shown.start)), end_ns: Math.max(1, Math.ceil(shown.stop)) };
@@ -53,7 +53,7 @@ function Menu({ selected, camera, area, all }: ExportProps) {
         {FORMATS.map((format) => (
           <li key={format}>
             <a
-              href={address("export", exportQuery(place, { format, ...stretch }))}
+              href={address("export", exportQuery(place, { format, ...interval }))}
               download
               data-testid={`export-${format}`}
             >
@@ -65,14 +65,22 @@ function Menu({ selected, camera, area, all }: ExportProps) {
       </ul>
       <Perfetto
         selected={selected}
-        stretch={stretch}
+        interval={interval}
         visible={{ start: shown.start, stop: Math.min(shown.stop, all.stop) }}
       />
     </div>
   );
 }
 
-function Perfetto({ selected, stretch, visible }: { selected: Selected; stretch: Stretch; visible: Camera }) {
+function Perfetto({
+  selected,
+  interval,
+  visible,
+}: {
+  selected: Selected;
+  interval: Interval;
+  visible: Camera;
+}) {
   const [extras, setExtras] = useState<Extras | null>(null);
   const [state, setState] = useState("");
   useEffect(() => {
@@ -84,7 +92,7 @@ function Perfetto({ selected, stretch, visible }: { selected: Selected; stretch:
   }, []);
   const open = (bundled: boolean): void => {
     setState(texts.opening);
-    openInPerfetto(selected.place, stretch, visible, bundled).then(
+    openInPerfetto(selected.place, interval, visible, bundled).then(
       () => setState(texts.given),
       (error: unknown) => setState(error instanceof Error ? error.message : String(error)),
     );

@@ -334,7 +334,7 @@ interface PanelProps {
   toCanvas: () => void;
 }
 
-/** Below the canvas: the selected stretch of time, else the selected range. */
+/** Below the canvas: the selected interval, else the selected range. */
 function Panel({ tracks, area, setArea, selection, navigation, toCanvas }: PanelProps) {
   const { item, lane, links, place } = selection;
   const closing = (close: () => void) => (): void => {

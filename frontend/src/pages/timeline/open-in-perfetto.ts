@@ -8,7 +8,7 @@ const PING_MS = 200;
 /** Loading their pages takes a while on a slow line. */
 const PATIENCE_MS = 120_000;
 
-export interface Stretch {
+export interface Interval {
   start_ns: number | null;
   end_ns: number | null;
 }
@@ -17,7 +17,7 @@ export interface Stretch {
  * Resolves when the trace is handed over; rejects with a Failure, or with words. */
 export async function openInPerfetto(
   place: Place,
-  stretch: Stretch,
+  interval: Interval,
   visible: { start: number; stop: number },
   bundled: boolean,
 ): Promise<void> {
@@ -27,7 +27,7 @@ export async function openInPerfetto(
   if (!opened) throw new Error(t.perfetto.noWindow);
   const origin = new URL(url).origin;
   const [buffer] = await Promise.all([
-    fetchExport(place, { format: "perfetto", ...stretch }),
+    fetchExport(place, { format: "perfetto", ...interval }),
     answered(opened, origin),
   ]);
   const title = t.perfetto.title(place.run, place.rank, place.span);

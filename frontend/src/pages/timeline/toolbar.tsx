@@ -71,7 +71,7 @@ export function Toolbar(props: ToolbarProps) {
   );
 }
 
-/** How long the selected stretch is, or how far the last two marks are apart; else what one can do. */
+/** How long the selected interval is, or how far the last two marks are apart; else what one can do. */
 function hint(area: Area | null, marks: readonly number[]): string {
   if (area) return texts.selected(duration(Math.round(area.stop - area.start)));
   const [before, last] = marks.slice(-2);

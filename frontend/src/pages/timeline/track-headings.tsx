@@ -22,7 +22,7 @@ interface HeadsProps extends MenuActions {
   counters: readonly Counter[];
   curves: Curves;
   devices: DrawnScene["devices"];
-  /** The tracks that the selected stretch of time is on; null if it is on all, or there is none. */
+  /** The tracks that the selected interval is on; null if it is on all, or there is none. */
   chosen: readonly number[] | null;
   onChoose: (id: number) => void;
   onToggle: (id: number) => void;

@@ -17,7 +17,7 @@ export const TIMELINE_KEYS = {
   notes: text(RESET_BY.span),
   /** `0` hides the findings on the time axis. */
   findings: text(),
-  /** The selected stretch of time: `start..stop@3,7`. */
+  /** The selected interval: `start..stop@3,7`. */
   area: text(RESET_BY.span),
   /** What is shown of it: `operators`, `flame`, `streams`, …; the names by default. */
   group: text(RESET_BY.span),

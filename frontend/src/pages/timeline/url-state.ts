@@ -1,4 +1,4 @@
-// The timeline's camera and the selected stretch of time, kept in the URL, and the keys.
+// The timeline's camera and the selected interval, kept in the URL, and the keys.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { areaText, parseArea, type Area } from "../../widgets/timeline/selection-area";
 import type { Camera } from "../../widgets/timeline/camera";
@@ -67,7 +67,7 @@ export function useCamera(first: Camera): CameraState {
   return { camera: value ?? begin, move, write };
 }
 
-/** The stretch of time that is selected, on the tracks of these ranks: of others, too, once they are
+/** The interval that is selected, on the tracks of these ranks: of others, too, once they are
  * there. */
 export function useArea(ranks: readonly number[]): [Area | null, (area: Area | null) => void] {
   const { value, move } = useSettled<string>("area", asItIs, asItIs);

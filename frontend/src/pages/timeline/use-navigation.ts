@@ -36,7 +36,7 @@ export interface Navigation {
   showOf: (place: number) => (item: Item) => void;
   /** The same with the range over most of the screen. */
   zoomTo: (item: Item) => void;
-  /** Selects the stretch of time that was drawn. */
+  /** Selects the interval that was drawn. */
   draw: (drawn: DrawnArea) => void;
   /** Goes to the range that an arrow key leads to. */
   walk: (key: string) => void;

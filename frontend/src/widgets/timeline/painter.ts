@@ -312,7 +312,7 @@ function outline(
   context.strokeRect(left - 1, at.y - 1, Math.min(at.right, view.width + 3) - left + 2, at.bar + 2);
 }
 
-/** What lies over all lines: the selected stretch and the marks. */
+/** What lies over all lines: the selected interval and the marks. */
 function over(context: CanvasRenderingContext2D, view: View, picked: Picked, palette: Palette): void {
   const scale = view.width / (view.camera.stop - view.camera.start);
   const x = (at: number): number => (at - view.camera.start) * scale;

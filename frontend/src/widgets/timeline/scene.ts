@@ -196,8 +196,8 @@ export type HitTarget =
   | { kind: "counter"; counter: Counter; entry: number }
   | { kind: "summary"; device: DeviceShares; part: number };
 
-/** The device summary at a place of the canvas, where it has values. */
-export function summaryAt(
+/** The counter or the device summary at a place of the canvas, where it has a value. */
+export function valueAt(
   scene: Scene,
   lines: readonly Line[],
   camera: Camera,
@@ -206,10 +206,15 @@ export function summaryAt(
   y: number,
 ): HitTarget | null {
   const line = lines.find((one) => y >= one.y && y < one.y + one.height);
+  const time = camera.start + (x / width) * (camera.stop - camera.start);
+  const counter = line?.kind === "counter" ? scene.counters[line.id] : undefined;
+  if (counter) {
+    const entry = entryAt(scene.curves, counter, time);
+    return entry === null ? null : { kind: "counter", counter, entry };
+  }
   const device = line?.kind === "summary" ? scene.devices[line.id] : undefined;
-  if (!device) return null;
-  const part = partAt(device, camera.start + (x / width) * (camera.stop - camera.start));
-  return part === null ? null : { kind: "summary", device, part };
+  const part = device ? partAt(device, time) : null;
+  return device && part !== null ? { kind: "summary", device, part } : null;
 }
 
 /** The part of a summary's window that holds a time. */
@@ -217,22 +222,6 @@ export function partAt({ start, stop, families }: DeviceShares, time: number): n
   const parts = families[0]?.per_mille.length ?? 0;
   const part = Math.floor(((time - start) / (stop - start)) * parts);
   return part >= 0 && part < parts ? part : null;
-}
-
-/** The counter at a place of the canvas, where it has a value. */
-export function counterAt(
-  scene: Scene,
-  lines: readonly Line[],
-  camera: Camera,
-  width: number,
-  x: number,
-  y: number,
-): HitTarget | null {
-  const line = lines.find((one) => y >= one.y && y < one.y + one.height);
-  const counter = line?.kind === "counter" ? scene.counters[line.id] : undefined;
-  if (!counter) return null;
-  const entry = entryAt(scene.curves, counter, camera.start + (x / width) * (camera.stop - camera.start));
-  return entry === null ? null : { kind: "counter", counter, entry };
 }
 
 /** The last entry of a counter that is not behind a time, or null before the first. */

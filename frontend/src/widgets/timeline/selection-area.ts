@@ -1,4 +1,4 @@
-// A stretch of time on some tracks of a timeline, and how the URL has it.
+// An interval on some tracks of a timeline, and how the URL has it.
 import type { Camera } from "./camera";
 import { parseRange } from "../../lib/time-range";
 import { trackNamed, trackText, type Line } from "./track-layout";

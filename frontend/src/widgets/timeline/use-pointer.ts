@@ -1,12 +1,12 @@
-// The pointer on the timeline's canvas: hover, click, and drag to select a stretch of time or to move.
+// The pointer on the timeline's canvas: hover, click, and drag to select an interval or to move.
 import { useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 import { panned, span, type Camera } from "./camera";
-import { counterAt, hit, linesByTrack, summaryAt, type HitTarget, type Scene } from "./scene";
+import { hit, linesByTrack, valueAt, type HitTarget, type Scene } from "./scene";
 import type { Area } from "./selection-area";
 import type { Line } from "./track-layout";
 
-/** A stretch of time as it was drawn: from one height to another, or with one of its edges moved. */
+/** An interval as it was drawn: from one height to another, or with one of its edges moved. */
 export interface DrawnArea extends Camera {
   heights: readonly [number, number] | null;
 }
@@ -42,7 +42,7 @@ interface Drag {
   camera: Camera;
   pan: boolean;
   moved: boolean;
-  /** The edge of the selected stretch that stays where it is. */
+  /** The edge of the selected interval that stays where it is. */
   other: number | null;
 }
 
@@ -116,7 +116,7 @@ function takeKeys(canvas: HTMLCanvasElement | null): void {
   canvas?.closest<HTMLElement>("[tabindex]")?.focus({ preventScroll: true });
 }
 
-/** What is under the pointer: a rectangle, a counter, or an edge of the selected stretch. */
+/** What is under the pointer: a rectangle, a counter, or an edge of the selected interval. */
 function useLook({ scene, camera, lines, area, width, top }: OnCanvas) {
   const [hover, setHover] = useState<Hover | null>(null);
   const [onEdge, setOnEdge] = useState(false);
@@ -128,10 +128,7 @@ function useLook({ scene, camera, lines, area, width, top }: OnCanvas) {
     setOnEdge(edge(x) !== null);
     const index = under(x, y);
     const found: HitTarget | null =
-      index === null
-        ? (counterAt(scene, lines, camera, width, x, y + top) ??
-          summaryAt(scene, lines, camera, width, x, y + top))
-        : { kind: "rectangle", index };
+      index === null ? valueAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
     setHover(found && { under: found, x, y });
   };
   const clearHover = (): void => setHover(null);
@@ -163,7 +160,7 @@ function areaOf(
   };
 }
 
-/** Near an edge of the selected stretch: where the other one is. */
+/** Near an edge of the selected interval: where the other one is. */
 function otherEdge(area: Area | null, camera: Camera, width: number, x: number): number | null {
   if (!area) return null;
   const away = (at: number): number => Math.abs(((at - camera.start) / span(camera)) * width - x);

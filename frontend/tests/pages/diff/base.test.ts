@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import type { Runs, Worker } from "../../../src/api/types";
+import type { Runs } from "../../../src/api/types";
 import { baseOf } from "../../../src/pages/diff/base";
 import { select } from "../../../src/state/selection";
+import { RUNS, span, worker } from "../../support/runs";
 
 type Choice = Parameters<typeof baseOf>[1];
 const NOTHING: Choice = {
@@ -13,28 +14,6 @@ const NOTHING: Choice = {
   baserank: null,
   basespan: null,
   basestep: null,
-};
-const span = (n: number, modified_ns = 5) => ({
-  span: n,
-  label: String(n),
-  bytes: 10,
-  modified_ns,
-  has_sidecar: false,
-});
-const worker = (rank: number, ...spans: number[]): Worker => ({
-  worker: `w${rank}`,
-  rank,
-  rank_source: "name",
-  spans: spans.map((n) => span(n)),
-});
-const RUNS: Runs = {
-  logdir: "/log",
-  scanning: false,
-  warnings: [],
-  runs: [
-    { run: "a", workers: [worker(3, 1), worker(1, 1, 10, 2)], warnings: [] },
-    { run: "b", workers: [worker(0, 1)], warnings: [] },
-  ],
 };
 
 test("the base is what the URL says", () => {

@@ -3,14 +3,14 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Account, ClassTime, Overview, Stretch } from "../../../src/api/types";
+import type { Account, ClassTime, Overview, LargestInterval } from "../../../src/api/types";
 import { TimeAccount } from "../../../src/pages/overview/time-account";
 import { PAGE_KEYS } from "../../../src/pages/url-keys";
 import { follow, go } from "../../../src/state/url";
 
 follow(PAGE_KEYS);
 
-const stretch = (more: Partial<Stretch> = {}): Stretch => ({
+const interval = (more: Partial<LargestInterval> = {}): LargestInterval => ({
   start_ns: 100,
   duration_ns: 400,
   table: "ops",
@@ -41,7 +41,7 @@ function classTime(name: ClassTime["name"], group: ClassTime["group"], ns: numbe
     share: ns / 1000,
     stretches: 3,
     parts: [],
-    largest: [stretch()],
+    largest: [interval()],
   };
 }
 
@@ -126,7 +126,7 @@ describe("the account", () => {
     const lines = [...get("account-missing").querySelectorAll("li")].map((e) => e.textContent);
     expect(lines).toEqual(["Record with stacks.", "Record more steps."]);
   });
-  test("leads to the longest stretch", () => {
+  test("leads to the longest interval", () => {
     show(<TimeAccount now={overview()} step={null} />);
     const link = decodeURIComponent(get("account-to-kernel").getAttribute("href") ?? "");
     expect(link).toContain("view=timeline");
@@ -137,7 +137,7 @@ describe("the account", () => {
 });
 
 describe("a row", () => {
-  test("opens to names and longest stretches, and closes", () => {
+  test("opens to names and longest intervals, and closes", () => {
     show(<TimeAccount now={overview()} step={null} />);
     const button = get("account-open-dispatch");
     expect([button.tagName, button.getAttribute("aria-expanded")]).toEqual(["BUTTON", "false"]);
@@ -167,7 +167,7 @@ describe("a row", () => {
   test("without a responsible event says so", () => {
     const lone = {
       ...classTime("unattributed", "outside", 10),
-      largest: [stretch({ table: null, row: null })],
+      largest: [interval({ table: null, row: null })],
     };
     show(<TimeAccount now={overview({ account: account([lone]) })} step={null} />);
     void turn("unattributed");

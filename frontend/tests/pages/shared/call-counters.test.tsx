@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-// The counters in the inspector of a kernel, and in a selected stretch of time.
+// The counters in the inspector of a kernel, and in a selected interval.
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test } from "vitest";

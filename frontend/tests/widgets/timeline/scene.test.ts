@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { counted } from "../../../src/lib/format";
 import { lanesText, layout, parseLanes, type Section } from "../../../src/widgets/timeline/track-layout";
 import { greatest } from "../../../src/widgets/timeline/painter";
-import { counterAt, entryAt, partAt, type Scene } from "../../../src/widgets/timeline/scene";
+import { valueAt, entryAt, partAt, type Scene } from "../../../src/widgets/timeline/scene";
 
 const MEMORY = { label: "Memory", unit: "bytes", inferred: false, first: 0, points: 1 };
 const WAITING = { label: "Waiting", unit: "kernels", inferred: true, first: 1, points: 3 };
@@ -73,14 +73,14 @@ describe("the lines of counters", () => {
     ]);
     const camera = { start: 0, stop: 100 };
     const y = (lines[2]?.y ?? 0) + 1;
-    expect(counterAt(scene, lines, camera, 200, 50, y)).toEqual({
+    expect(valueAt(scene, lines, camera, 200, 50, y)).toEqual({
       kind: "counter",
       counter: counters[1],
       entry: 2,
     });
-    expect(counterAt(scene, lines, camera, 200, 4, y)).toBeNull();
-    expect(counterAt(scene, lines, camera, 200, 50, 1)).toBeNull();
-    expect(counterAt(scene, lines, camera, 200, 50, 10_000)).toBeNull();
+    expect(valueAt(scene, lines, camera, 200, 4, y)).toBeNull();
+    expect(valueAt(scene, lines, camera, 200, 50, 1)).toBeNull();
+    expect(valueAt(scene, lines, camera, 200, 50, 10_000)).toBeNull();
   });
   test("are closed at first, and the URL has that they are open", () => {
     const open = parseLanes("3,p5,g/Counters", [0]);

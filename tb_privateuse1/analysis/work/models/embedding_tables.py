@@ -37,7 +37,7 @@ FORMS = (
 without pooling (``nobag``) have other results."""
 
 WORDS = re.compile("_embedding_|LookupFunction")
-"""A word of all these names: few others have one."""
+"""Each of these names has one of these words; few other names do."""
 
 STEP = 7
 """Operations per element of a row's step, such as row-wise Adagrad's."""

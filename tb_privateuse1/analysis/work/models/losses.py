@@ -18,8 +18,9 @@ def _out(call: Arguments, x: Tensor, reduction: int) -> int | None:
 
 
 def nll_loss(call: Arguments) -> Work:
-    """Return the work of ``nll_loss_forward(x, target, weight, reduction, …)``: one element of x
-    per target.
+    """Return the work of ``nll_loss_forward(x, target, weight, reduction, …)``.
+
+    It reads one element of x for each target.
     """
     x, target = call.tensor(0), call.tensor(1)
     out = target.shape if call.value(3) == "0" else ()

@@ -1,3 +1,5 @@
+"""Levels and outliers of a figure over many recordings."""
+
 from __future__ import annotations
 
 import math

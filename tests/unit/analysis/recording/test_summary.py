@@ -1,4 +1,4 @@
-"""The judged part of a recording, and the sentence about it."""
+"""The summary of a recording: its kind, which steps are judged, and the sentence about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The critical path and the account attribute the host's time alike, over generated programs."""
+"""Causes of idle time on the critical path equal those of the account of time."""
 
 from __future__ import annotations
 

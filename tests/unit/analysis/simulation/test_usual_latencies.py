@@ -1,4 +1,4 @@
-"""Usual gaps, and chains of a stream, by hand."""
+"""Usual latencies of a trace: launch gaps without outliers, pauses of streams, returns of waits."""
 
 from __future__ import annotations
 

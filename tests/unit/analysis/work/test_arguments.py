@@ -1,3 +1,5 @@
+"""An operator's recorded arguments: shapes, types, strides and values."""
+
 from __future__ import annotations
 
 import json

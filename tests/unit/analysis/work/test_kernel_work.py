@@ -1,3 +1,5 @@
+"""FLOPs and bytes of kernels: shares of their operator's."""
+
 from __future__ import annotations
 
 from typing import Any

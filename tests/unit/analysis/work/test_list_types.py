@@ -1,3 +1,5 @@
+"""Element types of lists of tensors, which recordings lack."""
+
 from __future__ import annotations
 
 from tb_privateuse1.analysis.work.list_types import types_by_shape

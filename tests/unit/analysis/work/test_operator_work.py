@@ -1,3 +1,5 @@
+"""FLOPs and bytes of operators: one of several nested ones does the work."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Work models by operator name: one family each, and a test for every family."""
+
 from __future__ import annotations
 
 from collections import Counter

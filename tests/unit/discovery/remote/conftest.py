@@ -1,3 +1,5 @@
+"""Fixtures of remote logdirs: a directory in memory, a web server, a short time limit."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

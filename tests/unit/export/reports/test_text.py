@@ -1,3 +1,5 @@
+"""The report as plain text: widths, long tables, error bounds."""
+
 from __future__ import annotations
 
 import msgspec

@@ -1,3 +1,5 @@
+"""Constants of the device: known devices', the capture's, and those of the trace."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Difference constraints: their bounds hold the truth, also when some contradict."""
+
 from __future__ import annotations
 
 from unittest import mock

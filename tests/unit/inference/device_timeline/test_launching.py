@@ -1,3 +1,5 @@
+"""Operators that launch device work, by evidence beyond their names."""
+
 from __future__ import annotations
 
 from typing import Any

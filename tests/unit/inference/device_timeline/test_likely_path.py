@@ -1,3 +1,5 @@
+"""Estimated event times between their bounds, in a backlog."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Recorded launches tie kernels to operators and to the host's clock."""
+
 from __future__ import annotations
 
 import numpy as np

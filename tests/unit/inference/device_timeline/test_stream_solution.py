@@ -1,3 +1,5 @@
+"""Events that contradict each other are left out; noise is not a contradiction."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""The inferred timeline of whole programs: the truth lies inside its bounds."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Device work of an unknown launcher, as of replayed graphs."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

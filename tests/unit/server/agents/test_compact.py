@@ -1,3 +1,5 @@
+"""Lists of objects become tables in answers to agents."""
+
 from __future__ import annotations
 
 import json

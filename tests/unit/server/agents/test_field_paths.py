@@ -1,3 +1,5 @@
+"""Paths that select a part of an answer to an agent."""
+
 from __future__ import annotations
 
 from typing import Any

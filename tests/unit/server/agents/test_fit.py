@@ -1,3 +1,5 @@
+"""Answers to agents are cut to a size, and say how to get the rest."""
+
 from __future__ import annotations
 
 import json

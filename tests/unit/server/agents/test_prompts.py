@@ -1,3 +1,5 @@
+"""Prompts that the MCP server offers."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""Texts that agents can look up: the skill, definitions, tables of SQL."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""Tools of the MCP server: names, schemas, options of views."""
+
 from __future__ import annotations
 
 import json

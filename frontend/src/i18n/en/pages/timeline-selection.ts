@@ -1,7 +1,7 @@
 // English texts of the timeline's panel about a selected range of time.
 import { plural } from "../../count";
 
-/** The tabs of a selected stretch of time. */
+/** The tabs of a selected interval. */
 export const timelineArea = {
   show: "Show",
   tabs: {

@@ -1,3 +1,5 @@
+"""FLOPs and bytes of attention calls: masks, grouped queries, layouts."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import flops, tensor, work

@@ -1,3 +1,5 @@
+"""Bytes of kernels that torch.compile generated."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""FLOPs and bytes of convolutions and their gradients."""
+
 from __future__ import annotations
 
 from typing import Any

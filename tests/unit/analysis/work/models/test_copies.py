@@ -1,3 +1,5 @@
+"""Bytes of casts, padding and repeats."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import flops, moved, tensor, work

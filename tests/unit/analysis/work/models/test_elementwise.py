@@ -1,3 +1,5 @@
+"""Bytes of elementwise operators: promoted types, numbers, operations in place."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Bytes of FBGEMM's operators: quantized rows, permutations, jagged tensors."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Bytes of reading and writing at indices."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import moved, tensor, work

@@ -1,3 +1,5 @@
+"""Bytes of loss functions."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import moved, tensor

@@ -1,3 +1,5 @@
+"""FLOPs and bytes of normalizations and their gradients."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import moved, tensor, work

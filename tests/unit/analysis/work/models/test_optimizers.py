@@ -1,3 +1,5 @@
+"""FLOPs and bytes of optimizer steps."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import flops, tensor, work

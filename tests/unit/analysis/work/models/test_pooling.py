@@ -1,3 +1,5 @@
+"""FLOPs and bytes of pooling and its gradient."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import flops, moved, tensor, work

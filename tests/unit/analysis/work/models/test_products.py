@@ -1,3 +1,5 @@
+"""FLOPs and bytes of matrix products: scaled, integer, grouped, packed."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""FLOPs and bytes of recurrent layers and fused cells."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import flops, moved, tensor, work

@@ -1,3 +1,5 @@
+"""FLOPs and bytes of reductions over dimensions."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import call, moved, tensor, work

@@ -1,3 +1,5 @@
+"""FLOPs and bytes of an inference server's operators: rotation, quantization, cache."""
+
 from __future__ import annotations
 
 from tests.unit.analysis.work.calls import moved, tensor, work

@@ -1,3 +1,5 @@
+"""FLOPs and bytes of Fourier transforms."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Drawing on the picture for agents: shapes, clipped text, the axis's steps."""
+
 from __future__ import annotations
 
 import io
