@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome import file_reading
 from tb_privateuse1.readers.raw import MISSING_OF, Counters, Group, Raw
+from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, named_rows
@@ -32,7 +33,7 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 
 _OPERATORS = frozenset({"cpu_op", "operator"})
 _CALLS = re.compile(r"(runtime|driver)$", re.IGNORECASE)
-_DEVICE = re.compile(r"kernel|^gpu_|memcpy|memset", re.IGNORECASE)
+_DEVICE = re.compile(r"kernel|^gpu_(?!user_)|memcpy|memset", re.IGNORECASE)
 _STARTS = re.compile(r"launch|memcpy|memset", re.IGNORECASE)
 _GRAPH = re.compile("graph", re.IGNORECASE)
 _MOST_STREAMS = 64
@@ -118,7 +119,7 @@ def _find(raw: Raw) -> _Found | None:
     explained = np.stack([_explained(raw, events, work, calls, pid) for pid in pids.tolist()])
     graphs = [_graph_numbers(raw, calls, pid) for pid in pids.tolist()]
     busy = np.flatnonzero(np.isin(pids, raw.threads.pid[calls.thread]))
-    owner = _by_order(process, work, explained)
+    owner = _by_order(events, process, work, explained)
     if owner is None or not _is_possible(events, work, owner, graphs, busy):
         owner = _by_streams(raw, events, process, work, explained, graphs)
     if owner is None or not _is_possible(events, work, owner, graphs, busy):
@@ -166,23 +167,24 @@ def _graph_numbers(raw: Raw, calls: Group, pid: int) -> I64:
     return calls.take(own).id("correlation")
 
 
-def _by_order(process: I32, work: Bools, explained: Bools) -> I32 | None:
+def _by_order(events: Group, process: I32, work: Bools, explained: Bools) -> I32 | None:
     """Return whose each event is if the recordings stand one behind the other, else None."""
+    place = np.arange(len(process))
     host = np.flatnonzero(process >= 0)
-    runs = np.append(True, process[host][1:] != process[host][:-1])
-    if int(runs.sum()) > len(explained):
+    if int(starts_run(process[host]).sum()) > len(explained):
         return None
-    last = np.searchsorted(host, np.arange(len(process)), side="right") - 1
-    owner = np.where(last >= 0, process[host][np.maximum(last, 0)], process[host[0]])
+    last = np.searchsorted(host, place, side="right") - 1
+    owner = process[host][np.maximum(last, 0)]
     following = np.append(process[host], _NOBODY)[last + 1]
-    is_inside = (following == owner) & (last >= 0)
+    own = explained[owner, place]
     # Behind its last host event a recording has what its calls explain, and what precedes that.
-    own = explained[owner, np.arange(len(process))]
-    sure = np.flatnonzero(is_inside | own | (process >= 0))
-    reach = sure[np.minimum(np.searchsorted(sure, np.arange(len(process))), len(sure) - 1)]
-    doubtful = work & ~is_inside & ~own & (
-        explained.any(axis=0) | (owner[reach] != owner) | (reach < np.arange(len(process)))
-    )  # fmt: skip
+    sure = np.flatnonzero(own | (process >= 0))
+    reach = sure[np.minimum(np.searchsorted(sure, place), len(sure) - 1)]
+    between = (following != owner) | (last < 0)
+    beyond = between & ((owner[reach] != owner) | (reach < place))
+    # In a file by time, work of the first recording may begin behind the start of the second.
+    is_by_time = bool((np.diff(events.start_ns) >= 0).all())
+    doubtful = work & ~own & (explained.any(axis=0) | beyond | is_by_time)
     return None if doubtful.any() else owner.astype(np.int32)
 
 

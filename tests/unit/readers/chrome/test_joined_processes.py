@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tb_privateuse1
-from tb_privateuse1.readers.chrome import joined_processes
+from tb_privateuse1.readers.chrome import CHROME, joined_processes
 from tests.support.make import Event, document, kernel, launch, memory, op, step
 from tests.support.quality import found
 
@@ -109,3 +109,27 @@ def test_a_graphs_launch_starts_many(tmp_path: Path) -> None:
         return [*host, graph | {"pid": pid}, *work, *nodes]
 
     assert labels(tmp_path, [*of(1000), *of(1001)]) == PAIR
+
+
+def test_work_may_outlast_the_start_of_the_next_recording(tmp_path: Path) -> None:
+    """By time, the second one's host events are around work of the first one."""
+    first = rank(1000, "mm")
+    second = rank(1001, "relu", 1, late=1000)
+    late = [one | {"ts": one["ts"] + 1000} if one["cat"] == "kernel" else one for one in first]
+    second = [
+        one | {"args": one["args"] | {"correlation": one["args"]["correlation"] + 90}}
+        if "correlation" in one["args"]
+        else one
+        for one in second
+    ]
+    events = sorted([*late, *second], key=lambda one: float(one["ts"]))
+    path = tmp_path / "merged.json"
+    path.write_text(json.dumps(document(*events)))
+    assert joined_processes.labels_in(str(path)) == PAIR
+    raw = CHROME.read(str(path), None)
+    for label, mine in zip(PAIR, ("mm", "relu"), strict=True):
+        part = joined_processes.of_label(raw, label)
+        assert {part.strings[n] for n in part.groups["kernel"].name} == {f"{mine}_kernel"}
+    unknown = [one | {"args": {"device": 0, "stream": 7}} if one in late and one["cat"] == "kernel"
+               else one for one in events]  # fmt: skip
+    assert labels(tmp_path, unknown) == ()
