@@ -7,7 +7,7 @@ It is known in two cases, and in no other one:
 * The recordings stand one behind the other: no process has host events between those of another.
   Activities between two of them belong to the earlier one if its calls explain them.
 * Exactly one assignment of streams to processes is possible: a process explains each activity of
-  its streams that any process explains, and no call of it started two activities.
+  its streams, and no call of it started two activities.
 
 A call that starts work explains an activity of its correlation that begins later; that of a graph
 starts many, another one starts one. A process with such calls has activities.
@@ -217,10 +217,7 @@ def _by_streams(
     able: dict[int, list[int]] = {}
     for one in used:
         own = rows[(stream == one) & work[rows]]
-        any_one = explained[:, own].any(axis=0)
-        able[one] = [
-            i for i in range(len(explained)) if any_one.any() and explained[i, own][any_one].all()
-        ]
+        able[one] = np.flatnonzero(explained[:, own].all(axis=1)).tolist()
     numbers = {one: _numbers(events, rows[(stream == one) & work[rows]]) for one in used}
     found = list(_first_two(_assignments(able, numbers, graphs, {})))
     if len(found) != 1:

@@ -34,6 +34,11 @@ def rank(pid: int, name: str, device: int = 0, late: float = 0, count: int = 4) 
     return [*events, *(one | {"pid": device} for one in work)]
 
 
+def by_time(event: Event) -> float:
+    """Return the key by which a tool may sort a file."""
+    return float(event["ts"])
+
+
 def labels(tmp_path: Path, events: list[Event]) -> tuple[str, ...]:
     path = tmp_path / "merged.json"
     path.write_text(json.dumps(document(*events)))
@@ -70,13 +75,16 @@ def test_recordings_one_behind_the_other_open_as_ranks(
 def test_a_file_by_time_is_told_apart_where_the_calls_leave_one_way(tmp_path: Path) -> None:
     """The later rank's activities may be of the earlier calls; the earlier one's are its own."""
     events = [*rank(1000, "mm"), *rank(1001, "mm", 1, late=40)]
-    events.sort(key=lambda one: float(one["ts"]))
+    events.sort(key=by_time)
     assert labels(tmp_path, events) == PAIR
     close = [*rank(1000, "mm"), *rank(1001, "mm", 1, late=3)]
-    close.sort(key=lambda one: float(one["ts"]))
+    close.sort(key=by_time)
     assert labels(tmp_path, close) == ()
+    silent = [one | {"args": {"device": 0, "stream": 7}} if one["cat"] == "kernel" else one
+              for one in rank(1001, "mm", late=40)]  # fmt: skip
+    assert labels(tmp_path, sorted([*rank(1000, "mm"), *silent], key=by_time)) == ()
     shared = [*rank(1000, "mm"), *rank(1001, "relu", 0, late=40)]
-    shared.sort(key=lambda one: float(one["ts"]))
+    shared.sort(key=by_time)
     assert labels(tmp_path, shared) == ()
 
 
@@ -122,7 +130,7 @@ def test_work_may_outlast_the_start_of_the_next_recording(tmp_path: Path) -> Non
         else one
         for one in second
     ]
-    events = sorted([*late, *second], key=lambda one: float(one["ts"]))
+    events = sorted([*late, *second], key=by_time)
     path = tmp_path / "merged.json"
     path.write_text(json.dumps(document(*events)))
     assert joined_processes.labels_in(str(path)) == PAIR
