@@ -7,7 +7,7 @@ It is known in two cases, and in no other one:
 * The recordings stand one behind the other: no process has host events between those of another.
   Activities between two of them belong to the earlier one if its calls explain them.
 * Exactly one assignment of streams to processes is possible: a process explains each activity of
-  its streams, and no call of it started two activities.
+  its streams, no call of it started two activities, and each launch started some.
 
 A call that starts work explains an activity of its correlation that begins later; that of a graph
 starts many, another one starts one. A process with such calls has activities.
@@ -35,6 +35,7 @@ _OPERATORS = frozenset({"cpu_op", "operator"})
 _CALLS = re.compile(r"(runtime|driver)$", re.IGNORECASE)
 _DEVICE = re.compile(r"kernel|^gpu_(?!user_)|memcpy|memset", re.IGNORECASE)
 _STARTS = re.compile(r"launch|memcpy|memset", re.IGNORECASE)
+_LAUNCHES = re.compile("launch", re.IGNORECASE)
 _GRAPH = re.compile("graph", re.IGNORECASE)
 _MOST_STREAMS = 64
 """Beyond it no assignment is sought: eight devices have fewer."""
@@ -122,6 +123,8 @@ def _find(raw: Raw) -> _Found | None:
     owner = _by_order(events, process, work, explained)
     if owner is None or not _is_possible(events, work, owner, graphs, busy):
         owner = _by_streams(raw, events, process, work, explained, graphs)
+        if owner is not None and _has_lost(raw, events, work, owner, calls, pids):
+            return None
     if owner is None or not _is_possible(events, work, owner, graphs, busy):
         return None
     first = [int(events.event[np.argmax(process == i)]) for i in range(len(pids))]
@@ -185,6 +188,11 @@ def _by_order(events: Group, process: I32, work: Bools, explained: Bools) -> I32
     # In a file by time, work of the first recording may begin behind the start of the second.
     is_by_time = bool((np.diff(events.start_ns) >= 0).all())
     doubtful = work & ~own & (explained.any(axis=0) | beyond | is_by_time)
+    # A next recording may begin with an activity: its calls have others then.
+    number, count = events.id("correlation"), len(explained) + 1
+    other = between & work & own & (following >= 0) & explained[following, place]
+    theirs = number * count + following
+    doubtful |= other & ~np.isin(theirs, (number * count + owner)[work & ~other])
     return None if doubtful.any() else owner.astype(np.int32)
 
 
@@ -200,6 +208,16 @@ def _is_possible(events: Group, work: Bools, owner: I32, graphs: list[I64], busy
     rows = rows[~many]
     first, _ = group_rows(number[rows], owner[rows])
     return len(first) == len(rows)
+
+
+def _has_lost(raw: Raw, events: Group, work: Bools, owner: I32, calls: Group, pids: I32) -> bool:
+    """Return whether a launch left no activity: another one of its number may be in its place."""
+    launches = calls.take(named_rows(raw.strings, calls.name, _LAUNCHES.search))
+    whose = np.searchsorted(pids, raw.threads.pid[launches.thread])
+    is_own = pids[np.minimum(whose, len(pids) - 1)] == raw.threads.pid[launches.thread]
+    made = launches.id("correlation") * len(pids) + whose
+    done = (events.id("correlation") * len(pids) + owner)[work]
+    return bool((~np.isin(made, done))[is_own].any())
 
 
 def _by_streams(
