@@ -28,6 +28,7 @@ from tb_privateuse1.inference.validity import (
     far_times,
     host_ends,
     impossible_steps,
+    lost_calls,
     stream_order,
     unread,
     zero_times,
@@ -47,6 +48,7 @@ STAGES: tuple[tuple[ModuleType, str], ...] = (
     (device_clock, "align"),
     (stream_order, "cut"),
     (completeness, "mark"),
+    (lost_calls, "findings"),
     (unread, "unread_findings"),
 )
 

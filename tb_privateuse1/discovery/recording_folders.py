@@ -228,7 +228,7 @@ def file_recordings(
         named = of_folder.named if of_folder else None
         one = WorkerRecording(file, rank, head.world_size, heads.formats, named, head.host)
         # The rank in a merged file's metadata is that of one of its ranks.
-        inside = [replace(one, rank=None, label=label) for label in head.labels]
+        inside = [replace(one, rank=None, process=None, label=label) for label in head.labels]
         found += inside or [one]
     return found
 

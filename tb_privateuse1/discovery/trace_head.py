@@ -45,6 +45,8 @@ _LABEL = re.compile(
 """Matches a process of a merged file: group 1 is the label of its rank, ``[TP00]`` of SGLang, or
 ``rank 0:``."""
 _DEVICE = re.compile(rb'"cat"\s*:\s*"[^"]*(?:kernel|gpu|memcpy|memset|_ccp_)[^"]*"', re.IGNORECASE)
+_MOST_JOINED = 64 << 20
+"""Bytes of a file that is read to tell its recordings apart: a listing must not wait long."""
 _SCANNED = 1 << 20
 _OVERLAP = 256
 """Bytes of a block that are searched again, with the next one: no match is longer."""
@@ -148,12 +150,15 @@ class Heads:
         hosts = {int(number) for number in _HOST_PROCESS.findall(text[:_BLOCK])}
         is_merged = _LABEL.search(text[:_BLOCK]) and not file.is_remote
         kind, info = sniffed[0], sniffed[1].info
-        if info.rank is None and kind.last_info:
-            if not zipped:
-                stream.seek(max(file.size - _BLOCK, 0))
-                text = _read(stream, _BLOCK)
-            elif file.size <= _SMALL_GZIP:
-                text += _read(stream, _MOST)
+        asks = info.rank is None and kind.last_info is not None
+        head = text
+        if not zipped and (asks or not file.is_remote):
+            stream.seek(max(file.size - _BLOCK, 0))
+            text = _read(stream, _BLOCK)
+        elif asks and file.size <= _SMALL_GZIP:
+            text += _read(stream, _MOST)
+        is_joined = _has_several(head + text)
+        if asks and kind.last_info:
             info = kind.last_info(text)
         return Head(
             True,
@@ -163,9 +168,9 @@ class Heads:
             adds=kind.joins_any,
             joins_rank=kind.joins_rank,
             is_partial=kind.is_partial,
-            other=other_kind(file.name, text, [kind]) if kind.joins_any else None,
+            other=other_kind(file.name, head, [kind]) if kind.joins_any else None,
             host=hosts.pop() if len(hosts) == 1 else None,
-            labels=labels_in(file) if is_merged else (),
+            labels=labels_in(file) if is_merged else _joined(file, kind) if is_joined else (),
         )
 
     def _get(self, file: File, look: _Look[Head]) -> Head:
@@ -182,6 +187,17 @@ class Heads:
             self._unanswered.clear()
         self._used.add(file)
         return self._known[file]
+
+
+def _has_several(text: bytes) -> bool:
+    """Return whether operators of several processes are in a text."""
+    return len(set(_HOST_PROCESS.findall(text))) > 1
+
+
+def _joined(file: File, kind: Format) -> tuple[str, ...]:
+    """Return the labels of the recordings in a local file that is small enough to be read."""
+    may = kind.joined and not file.is_remote and file.size <= _MOST_JOINED
+    return kind.joined(file.path) if may and kind.joined else ()
 
 
 def labels_in(file: File) -> tuple[str, ...]:

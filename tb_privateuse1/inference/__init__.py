@@ -37,6 +37,7 @@ from tb_privateuse1.inference.validity import (
     far_times,
     host_ends,
     impossible_steps,
+    lost_calls,
     stream_order,
     zero_times,
 )
@@ -89,7 +90,7 @@ def build_trace(
     vendor = vendor or trace_metadata.detect_vendor(raw, sidecar, known)
     raw, endless = host_ends.cut(raw, vendor)
     raw, concurrent = concurrent_steps.leave_out(raw)
-    doubts += far + wrong + endless + concurrent
+    doubts += far + wrong + endless + concurrent + lost_calls.findings(raw)
     strings = Strings(raw.strings)
     meta = trace_metadata.build_meta(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
     clues = quality.collect_clues(raw, sidecar)
@@ -166,6 +167,7 @@ def _assemble(
             missing_lanes=activities.missing_lanes,
             grounds=activities.basis,
             groups=groups,
+            profiler_end_ns=trace_metadata.profiler_end(raw, start),
         ),
         vendor=vendor,
         threads=raw.threads,

@@ -14,10 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import mask_of
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, Finding
+from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.step_names import PREFIX, step_strings
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -50,6 +53,9 @@ def name_categories(raw: Raw, known: Sequence[Vendor]) -> Raw:
             if process.onto is not None:
                 stream = _streams(raw, process.onto)
                 rows = rows[stream[raw.threads.pid[rest.thread[rows]]] >= 0]
+            if process.without is not None:
+                rows = rows[~_has_finer(raw, rest, process.without)[rest.thread[rows]]]
+                raw = _with_coarse(raw, rest.take(rows))
             free[rows] = False
             if len(rows) and process.category:
                 own = rest.take(rows)
@@ -135,6 +141,30 @@ def _on_device(raw: Raw, events: Group, process: DeviceProcess) -> Group:
         stream = _streams(raw, process.onto)[raw.threads.pid[events.thread]]
         ids["stream"] = np.where(stream >= 0, stream, events.id("stream"))
     return replace(events, ids=ids)
+
+
+def _has_finer(raw: Raw, events: Group, wanted: re.Pattern[str]) -> Bools:
+    """Return by thread whether its process has events on a thread of a wanted name."""
+    rows = distinct_values(events.thread)
+    named = named_rows(raw.strings, raw.threads.name[rows], wanted.search)
+    found: Bools = np.isin(raw.threads.pid, raw.threads.pid[rows[named]])
+    return found
+
+
+def _with_coarse(raw: Raw, events: Group) -> Raw:
+    """Return the columns with a finding about events that stand for the work inside of them."""
+    if not len(events):
+        return raw
+    thread = raw.strings[raw.threads.name[events.thread[0]]]
+    message = say(
+        "{count:,} ranges of the row {name!r} stand for the work of the device: the file has no "
+        "operations inside of them.",
+        count=len(events),
+        name=shorten(thread, LONGEST_INLINE),
+    )
+    hint = say("The device may have waited inside of them: its busy times are upper bounds.")
+    finding = Finding("coarse_activities", message, hint, len(events), "warning", DEVICE)
+    return replace(raw, findings=(*raw.findings, finding))
 
 
 def _streams(raw: Raw, wanted: re.Pattern[str]) -> I64:

@@ -16,7 +16,7 @@ from tb_privateuse1.inference.stage_inputs import Activities, impossible_sizes
 from tb_privateuse1.inference.validity import unread
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, PARTIAL, Finding
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.model import MISSING, Meta, SourceFunction, Trace
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
@@ -31,6 +31,9 @@ _MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
 _Files = tuple[tuple[str, tuple[tuple[int, str, dict[str, tuple[int, ...]]], ...]], ...]
 
 _CALLS = re.compile(r"_(runtime|driver)$", re.IGNORECASE)
+
+_SPAN, _PROFILER = "trace", re.compile(r"^PyTorch Profiler\b")
+"""The category and the name of kineto's own range: from its start until it was stopped."""
 
 
 def backend_name(raw: Raw, sidecar: Sidecar | None) -> str | None:
@@ -109,6 +112,17 @@ def build_meta(
         profiler=profiler,
         functions=_functions(raw),
     )
+
+
+def profiler_end(raw: Raw, start_ns: int) -> int | None:
+    """Return when the profiler's own range ends, in ns from ``start_ns``; None without one."""
+    ends = [
+        int(group.end_ns[own].max())
+        for category, group in raw.groups.items()
+        if category.lower() == _SPAN
+        and (own := named_rows(raw.strings, group.name, _PROFILER.search)).any()
+    ]
+    return max(ends) - start_ns if ends else None
 
 
 def _functions(raw: Raw) -> tuple[SourceFunction, ...]:

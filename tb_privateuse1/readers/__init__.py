@@ -45,6 +45,7 @@ __all__ = [
     "READERS",
     "choose_reader",
     "complete",
+    "of_label",
     "raw",
     "read",
     "reader",
@@ -67,6 +68,13 @@ READERS: tuple[Reader, ...] = (
 
 _NOT_OURS = {"not_json", "not_a_database"}
 """Errors of files that are of no reader's format: what they are is looked up."""
+
+
+def of_label(raw: Raw, label: str) -> Raw:
+    """Return what a file with several recordings has of the one with a label."""
+    from tb_privateuse1.readers.chrome import joined_processes
+
+    return joined_processes.of_label(raw, label)
 
 
 def read(path: str, progress: Progress | None = None, processes: Processes = ALONE) -> Raw:

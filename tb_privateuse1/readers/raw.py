@@ -206,16 +206,13 @@ class Raw(Struct, frozen=True):
         own = np.append(np.array(pids, np.bool_)[self.threads.pid], False)
         plain = tuple(text.removeprefix(start) for text in self.strings)
         groups = {c: group.take(own[group.thread]) for c, group in self.groups.items()}
-        metadata = dict(self.metadata)
-        if isinstance(info := metadata.get("distributedInfo"), dict):
-            metadata["distributedInfo"] = {k: v for k, v in info.items() if k != "rank"}
         return replace(
             self,
             strings=plain,
             groups={c: group for c, group in groups.items() if len(group)},
             memory=self.memory.take(own[self.memory.thread]),
             flows=self.flows.take(own[self.flows.thread]),
-            metadata=metadata,
+            metadata=self.metadata_without_rank(),
             counters=Counters(),
             process_names={
                 pid.removeprefix(start): name
@@ -223,6 +220,13 @@ class Raw(Struct, frozen=True):
                 if pid.startswith(start)
             },
         )
+
+    def metadata_without_rank(self) -> dict[str, Any]:
+        """Return the metadata of a merged file, whose rank is that of one of its ranks."""
+        metadata = dict(self.metadata)
+        if isinstance(info := metadata.get("distributedInfo"), dict):
+            metadata["distributedInfo"] = {k: v for k, v in info.items() if k != "rank"}
+        return metadata
 
 
 class HostLaunches(Table, frozen=True):

@@ -81,7 +81,7 @@ def _ingest(
 
     raw = readers.read(files.trace.path, reading, processes)
     if files.label:
-        raw = raw.of_processes(files.label)
+        raw = readers.of_label(raw, files.label)
     if files.parts:
         raw = readers.complete(raw, [part.path for part in files.parts])
     sidecar, doubts = _sidecar(files)

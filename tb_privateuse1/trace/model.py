@@ -322,6 +322,8 @@ class Meta(Struct, frozen=True):
     """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
     lost_launches: int = 0
     """Calls that launch kernels whose activities are not recorded."""
+    profiler_end_ns: int | None = None
+    """When the profiler's own range ends: nothing behind it is recorded. Null if it has none."""
     groups: tuple[ProcessGroup, ...] = ()
     """The process groups that the rank belongs to, as far as they are recorded."""
     functions: tuple[SourceFunction, ...] = ()

@@ -7,6 +7,7 @@ import numpy as np
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
+from tb_privateuse1.trace.table import I64
 
 
 @memoize
@@ -23,17 +24,25 @@ _TWICE = 0.4
 
 @memoize
 def ids_repeat(trace: Trace) -> bool:
-    """Return whether most External ids occur twice, at different times: a profiler counts them.
+    """Return whether most ids of the profiler occur twice, at different times: it counts them.
 
-    Processes of several hosts may have the same number.
+    They are External ids of operators, and correlations of calls of one name. Processes of several
+    hosts may have the same number.
     """
-    ops = trace.ops
-    rows = np.flatnonzero(ops.external_id > 0)
-    ids = np.sort(ops.external_id[rows])
-    if int((ids[1:] == ids[:-1]).sum()) < _TWICE * len(rows) or len(rows) < 2:
+    ops, launches = trace.ops, trace.launches
+    call = launches.correlation * (len(trace.strings) + 1) + launches.name
+    call = np.where(launches.correlation > 0, call, 0)
+    return _repeat(ops.external_id, ops.start_ns) or _repeat(call, launches.start_ns)
+
+
+def _repeat(ids: I64, start_ns: I64) -> bool:
+    """Return whether most ids above 0 occur twice, and most of those at different times."""
+    rows = np.flatnonzero(ids > 0)
+    own = np.sort(ids[rows])
+    if int((own[1:] == own[:-1]).sum()) < _TWICE * len(rows) or len(rows) < 2:
         return False
-    first, _ = group_rows(ops.external_id[rows], ops.start_ns[rows])
-    apart = np.sort(ops.external_id[rows[first]])
+    first, _ = group_rows(ids[rows], start_ns[rows])
+    apart = np.sort(ids[rows[first]])
     return int((apart[1:] == apart[:-1]).sum()) >= _TWICE * len(apart)
 
 

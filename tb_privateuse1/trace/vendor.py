@@ -28,6 +28,8 @@ class DeviceProcess(Struct, frozen=True):
     """Ranges around others of their thread are control flow: annotations of the device."""
     onto: re.Pattern[str] | None = None
     """Match the thread of the process whose stream the events are of; None: their own."""
+    without: re.Pattern[str] | None = None
+    """Match a thread of finer work: the events stand for it where the process has none of it."""
     steps: bool = False
     """The events are steps, named by their numbers. Those of the first process count."""
 

@@ -104,8 +104,9 @@ def _wait(trace: Trace) -> Edge:
 def profiler_stop(trace: Trace) -> Edge:
     """Return the time behind the recording's last work, or from a last step that is cut off.
 
-    Profilers synchronize the device when they stop. A last step that stays open behind such a wait
-    ends with the profiler; without one, or if the other steps end so, too, its time is its own.
+    Profilers synchronize the device when they stop. A last step that stays open behind such a wait,
+    or behind the profiler's own range, ends with the profiler; without one, or if the other steps
+    end so, too, its time is its own.
     """
     ops, launches, kernels, steps = trace.ops, trace.launches, trace.kernels, trace.steps
     work = ~_matches(trace, re.compile(f"^{_STEP}"))[ops.name]
@@ -122,6 +123,8 @@ def profiler_stop(trace: Trace) -> Edge:
         inside = launches.start_ns < steps.host_end_ns[-1]
         last.append(int(launches.end_ns[inside].max(initial=0)))
         is_open = bool((is_trailing & inside).any()) and not _end_with_waits(trace, work, waits)
+        stopped = trace.meta.profiler_end_ns
+        is_open |= stopped is not None and stopped < int(steps.host_end_ns[-1])
         last.append(0 if is_open else int(steps.host_end_ns[-1]))
     start = max(last)
     if is_steps and bool(steps.incomplete[-1]) and not steps.incomplete[:-1].any():

@@ -40,8 +40,7 @@ def _joined(trace: Trace) -> Iterator[Finding]:
         return
     found = operator_processes(trace)
     message = say(
-        "Most External ids occur twice: several recordings of processes with the same number were "
-        "joined in one file."
+        "Most External ids or correlations occur twice: several recordings were joined in one file."
     )
     if len(found) > 1:
         message = say(

@@ -6,8 +6,8 @@ not written, ``far_times`` those of another day, ``impossible_steps`` steps arou
 out steps of other threads beside those of one.
 ``device_clock`` puts a device's times on the host's clock. ``stream_order`` cuts activities that a
 later one of their stream contradicts. ``completeness`` finds launches whose activities are missing,
-and the steps that lack them. ``unread`` counts the events that no table has. All of them count what
-they change in a finding.
+and the steps that lack them. ``lost_calls`` says that the runtime's calls are missing. ``unread``
+counts the events that no table has. All of them count what they change in a finding.
 """
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "far_times",
     "host_ends",
     "impossible_steps",
+    "lost_calls",
     "stream_order",
     "unread",
     "zero_times",

@@ -47,7 +47,7 @@ def cut(raw: Raw, vendor: Vendor) -> tuple[Raw, tuple[Finding, ...]]:
     long = {
         c: r[groups[c].end_ns[r] - groups[c].start_ns[r] >= _OVERFLOW_NS] for c, r in long.items()
     }
-    if not any(map(len, long.values())):
+    if not any(_may_be_wrong(groups[c], rows, c) for c, rows in long.items()):
         return raw, ()
     operators = _others(raw, groups, long)
     limits = {c: _limits(groups[c], rows, operators) for c, rows in long.items()}
@@ -62,6 +62,12 @@ def cut(raw: Raw, vendor: Vendor) -> tuple[Raw, tuple[Finding, ...]]:
         end = _possible_ends(groups[category], rows, limit)
         repaired[category] = replace(groups[category], end_ns=end)
     return replace(raw, groups=repaired), (_finding(raw, lost, sum(len(groups[c]) for c in host)),)
+
+
+def _may_be_wrong(group: Group, rows: I64, category: str) -> bool:
+    """Return whether any long range may be contradicted: annotations and frames are by a day."""
+    length = group.end_ns[rows] - group.start_ns[rows]
+    return bool(len(rows)) and (category.lower() not in _OTHERS or bool((length > DAY_NS).any()))
 
 
 def _is_host(category: str, vendor: Vendor) -> bool:

@@ -43,6 +43,7 @@ CHROME = Reader(
     last_info=sniff.last_info,
     own_names=_OWN_NAMES,
     beside=process_of,
+    joined=OnCall("tb_privateuse1.readers.chrome.joined_processes", "labels_in"),
     others=other_files.KINDS,
     add=OnCall("tb_privateuse1.readers.execution_trace", "add"),
     affects=("operators",),

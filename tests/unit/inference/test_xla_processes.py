@@ -118,3 +118,22 @@ def test_other_cores_of_a_device_are_counted(tmp_path: Path) -> None:
     trace = read(tmp_path, [*tpu(3, 0), *sparse])
     assert (trace.lanes.device.tolist(), len(trace.kernels)) == ([0], 9)
     assert "SparseCore" in str(sure(trace, "unknown_category").message)
+
+
+def test_modules_without_operations_are_the_devices_work(tmp_path: Path) -> None:
+    bare = [event for event in tpu(3, 0) if event.get("tid") != OPS or event["ph"] == "M"]
+    for events in (bare, [e for e in bare if e.get("tid") != OPS]):
+        trace = read(tmp_path, [*host(), *events])
+        assert [trace.text(name) for name in trace.kernels.name] == ["jit_train_step(42)"] * 3
+        assert (trace.lanes.device.tolist(), len(trace.device_annotations)) == ([0], 0)
+        finding = sure(trace, "coarse_activities")
+        assert (finding.count, "'XLA Modules'" in str(finding.message)) == (3, True)
+        assert overview(trace, window="all").totals.busy_ns == 3 * 900_000
+
+
+def test_modules_stand_for_one_device_beside_operations_of_another(tmp_path: Path) -> None:
+    bare = [event for event in tpu(4, 1) if event.get("tid") != OPS]
+    trace = read(tmp_path, [*host(), *tpu(3, 0), *bare])
+    assert (trace.lanes.device.tolist(), len(trace.kernels)) == ([0, 1], 9 + 3)
+    assert sure(trace, "coarse_activities").count == 3
+    assert found(read(tmp_path, tpu(3, 0)), "coarse_activities") is None

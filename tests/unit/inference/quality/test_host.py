@@ -109,6 +109,16 @@ def test_operators_of_two_processes_are_joined_recordings() -> None:
     assert overview(one).verdict is not None
 
 
+def test_correlations_that_occur_twice_are_joined_recordings_without_operators() -> None:
+    one = [launch(100 * i, 100 * i + 6, i + 1) for i in range(6)]
+    one += [kernel("gemm", 100 * i + 10, 100 * i + 60, i + 1) for i in range(6)]
+    other = [event | {"ts": event["ts"] + 70} for event in one]
+    assert "occur twice" in sure(trace(*one, *other), "joined_recordings").message
+    inner = [event | {"cat": "cuda_driver", "name": "cuLaunchKernel"} for event in one[:6]]
+    assert found(trace(*one, *inner), "joined_recordings") is None
+    assert found(trace(*one, other[0]), "joined_recordings") is None
+
+
 def test_ids_that_occur_twice_are_joined_recordings_of_two_hosts() -> None:
     """Their processes may have the same number. A file with all events twice is another case."""
     one = [op("aten::mm", 100 * i, 100 * i + 60, id=i + 1) for i in range(6)]
