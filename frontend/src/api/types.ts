@@ -584,6 +584,7 @@ export interface DiffFigure {
   change_ns: number | null;
   change_share: number | null;
   noise_ns: number | null;
+  test: "paired" | "welch" | null;
   bound_ns: number | null;
   verdict: "longer" | "shorter" | "within_noise" | "within_bound" | "same" | "unknown";
 }
