@@ -65,6 +65,7 @@ export interface AdviceTable {
   fine: FineRow[];
   open: OpenClass[];
   judged_ns: number;
+  net_ns: number;
   steps: number;
   provenance: Provenance;
   causes: CauseRow[];
@@ -2322,6 +2323,7 @@ export interface WhatIf {
   changes: ChangeAsked[];
   is_steady: boolean;
   measured_ns: number | null;
+  net_ns: number | null;
   predicted_ns: number | null;
   gain_ns: number | null;
   gain_share: number | null;
