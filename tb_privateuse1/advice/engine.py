@@ -38,7 +38,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.renamed import renamed
 
 AdviceSeverity = Literal["high", "medium", "low", "note"]
-"""By the saving's share of the judged steps; ``note``: unknown, or below ``NOISE``."""
+"""By the saving's share of ``net_ns``; ``note``: unknown, or below ``NOISE``."""
 
 HIGH, MEDIUM = 0.10, 0.03
 """Shares of the step. A tenth is worth a day's work. Other tools draw their line at 3 to 5 %;
@@ -63,7 +63,7 @@ class AdviceRow(Struct, frozen=True):
     """Of this fix alone, over all judged steps; null if unknown."""
     saving_per_step_ns: int | None
     saving_share: float | None
-    """Of the judged steps, 0 to 1."""
+    """Of ``net_ns``, 0 to 1."""
     saving_low_ns: int | None
     saving_high_ns: int | None
     """The range of the saving; null without a change, or without bounds of inferred times."""
@@ -71,7 +71,7 @@ class AdviceRow(Struct, frozen=True):
     """What it saves behind the rows above it: with all changes above made first. The sum over all
     rows is what all of them save together."""
     behind_share: float | None
-    """Of the judged steps."""
+    """Of ``net_ns``."""
     how: str
     """How the saving was computed."""
     next: NextLimit | None
@@ -114,6 +114,9 @@ class Advice(Struct, frozen=True):
     """The classes of the account that no finding is about, the largest first."""
     judged_ns: int
     """The judged steps' windows: complete steps, or the selected one."""
+    net_ns: int
+    """That without the profiler's own time, as the replay estimates it; all of it where that is not
+    known. Savings are shares of it."""
     steps: int
     """How many steps were judged."""
 
@@ -175,6 +178,7 @@ def advised(
         fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported),
         open=open_classes(case, kept),
         judged_ns=case.window_ns,
+        net_ns=savings.net_ns,
         steps=len(case.steps),
     )
     made = [row.saving.change for row in kept if row.saving is not None]
@@ -236,12 +240,12 @@ def failure_texts(title: str, failure: Failure) -> tuple[Text, Text, Text]:
 
 def _ranked(case: RuleContext, kept: Sequence[Reported], savings: Savings) -> tuple[AdviceRow, ...]:
     """Return the rows in order, each with what it saves alone and behind those above it."""
-    ordered = sorted(kept, key=lambda one: order(_severity(case, one), _saved_ns(one)))
-    behind = _behind(case, ordered, savings)
-    return tuple(_advice(case, one, ns) for one, ns in zip(ordered, behind, strict=True))
+    ordered = sorted(kept, key=lambda one: order(_severity(savings, one), _saved_ns(one)))
+    behind = _behind(ordered, savings)
+    return tuple(_advice(case, savings, one, ns) for one, ns in zip(ordered, behind, strict=True))
 
 
-def _behind(case: RuleContext, ordered: Sequence[Reported], savings: Savings) -> list[int | None]:
+def _behind(ordered: Sequence[Reported], savings: Savings) -> list[int | None]:
     """Return what each finding saves behind those above it; null where that is not known.
 
     A claim that was not replayed counts where no finding above claims the same instants.
@@ -249,7 +253,7 @@ def _behind(case: RuleContext, ordered: Sequence[Reported], savings: Savings) ->
     made = [None if one.saving is None else one.saving.change for one in ordered]
     gains = savings.behind([one for one in made if one is not None])
     replayed = None if gains is None else iter(gains)
-    left = case.window_ns - sum(gains or ())
+    left = savings.net_ns - sum(gains or ())
     assigned = intervals.EMPTY
     found: list[int | None] = []
     for one, change in zip(ordered, made, strict=True):
@@ -270,19 +274,19 @@ def _saved_ns(one: Reported) -> int | None:
     return None if one.saving is None else one.saving.ns
 
 
-def _severity(case: RuleContext, one: Reported) -> AdviceSeverity:
-    share = None if one.saving is None else case.share(one.saving.ns)
+def _severity(savings: Savings, one: Reported) -> AdviceSeverity:
+    share = None if one.saving is None else savings.share(one.saving.ns)
     return severity(share if share is None or share >= NOISE else None, one.finding.urgent)
 
 
-def _advice(case: RuleContext, one: Reported, behind_ns: int | None) -> AdviceRow:
+def _advice(case: RuleContext, savings: Savings, one: Reported, behind_ns: int | None) -> AdviceRow:
     rule, finding, saving = one.rule, one.finding, one.saving
-    share = None if saving is None else case.share(saving.ns)
+    share = None if saving is None else savings.share(saving.ns)
     change = None if saving is None else saving.change
     return AdviceRow(
         rule=rule.name,
         title=finding.title if share is None else _with_share(finding.title, share),
-        severity=_severity(case, one),
+        severity=_severity(savings, one),
         cause=rule.cause,
         explanation=finding.explanation,
         fix=finding.fix or rule.fix,
@@ -294,7 +298,7 @@ def _advice(case: RuleContext, one: Reported, behind_ns: int | None) -> AdviceRo
         saving_low_ns=None if saving is None else saving.low_ns,
         saving_high_ns=None if saving is None else saving.high_ns,
         behind_ns=behind_ns,
-        behind_share=None if behind_ns is None else case.share(behind_ns),
+        behind_share=None if behind_ns is None else savings.share(behind_ns),
         how=finding.how if saving is None else saving.how,
         next=None if saving is None else saving.next,
         confidence=finding.confidence,

@@ -16,7 +16,9 @@ from tb_privateuse1.trace import intervals
 def find_idiom(
     case: RuleContext, idiom: str, title: Text, explanation: Text
 ) -> Iterator[RuleFinding]:
-    """Yield the finding on all chains of an idiom; ``title`` has ``{each}``, chains of a step."""
+    """Yield the finding on all chains of an idiom; ``title`` has ``{each}``, chains of a step, and
+    ``{per_step}``.
+    """
     yield from find_fusion(case, fusion.fuse_chains(case, idiom), title, explanation, fusion.how())
 
 
@@ -25,13 +27,14 @@ def find_fusion(
 ) -> Iterator[RuleFinding]:
     """Yield the finding on what one operator would do, if its claim is worth one.
 
-    ``title`` has ``{each}``, calls of a step, or ``{share}``, of the judged time.
+    ``title`` has ``{each}``, calls of a step, and ``{per_step}``, or ``{share}``, of the judged
+    time.
     """
     if found is None or case.share(intervals.length(found.claim)) < ONE_PLACE:
         return
     share = percent(case.share(intervals.length(found.claim)))
     yield RuleFinding(
-        title=fill(title, each=fusion.per_step(case, found), share=share),
+        title=fill(title, each=fusion.per_step(case, found), share=share, per_step=case.per_step),
         explanation=join_sentences([explanation, fusion.describe(case, found)]),
         events=len(found.calls),
         evidence=fusion.evidence(case, found),

@@ -13,8 +13,9 @@ from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, with
 from tb_privateuse1.analysis.account.classes import NAMES, ClassName
 from tb_privateuse1.analysis.account.classification import classify_time
 from tb_privateuse1.analysis.idle import device_bound
+from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import Text, say
 from tb_privateuse1.trace import device_times, groupby, intervals
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import OPERATOR, Trace
@@ -175,6 +176,16 @@ class JudgedTrace:
         column: I32 = getattr(self.trace, table).name
         flags: Bools = matches[column]
         return flags
+
+    @functools.cached_property
+    def per_step(self) -> Text:
+        """Return the words behind a count of each step, or of all that is judged."""
+        return say("a step") if has_steps(self.trace) else say("in the analyzed time")
+
+    @functools.cached_property
+    def inside(self) -> Text:
+        """Return the words for what happens within steps, or in all that is judged without any."""
+        return say("within the steps") if has_steps(self.trace) else say("in the analyzed time")
 
     def share(self, ns: int) -> float:
         """Return a time as a share of the judged time; 0 if nothing is judged."""

@@ -98,7 +98,7 @@ def _worth(
             yield Reported(one.rule, one.finding.note)
     saved = savings.of([claim for _, claim in kept])
     for (one, claim), saving in zip(kept, saved, strict=True):
-        if case.share(saving.ns) >= NOISE or one.finding.urgent:
+        if savings.share(saving.ns) >= NOISE or one.finding.urgent:
             yield Reported(one.rule, one.finding, claim.time, saving)
         elif one.finding.note is not None:
             yield Reported(one.rule, one.finding.note)

@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import percent
-from tb_privateuse1.analysis.simulation import changes, profiler_time
+from tb_privateuse1.analysis.simulation import changes, prediction, profiler_time
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.prediction import GainRange
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
@@ -62,6 +63,22 @@ class Savings:
         self._case = case
         self._steps = max(len(case.steps), 1)
         self._left = _MOST_REPLAYS
+        self._is_replayed = False
+
+    @property
+    def net_ns(self) -> int:
+        """Return the judged time in ns without the profiler's own, of which savings are shares.
+
+        It is the judged time itself where nothing was replayed.
+        """
+        whole = self._case.window_ns
+        if not self._is_replayed:
+            return whole
+        return round(self._steps * self._replay.net_ns(whole / self._steps))
+
+    def share(self, ns: int) -> float:
+        """Return a saving as a share of ``net_ns``; 0 if nothing is judged."""
+        return prediction.share_of(ns, self.net_ns) if self.net_ns else 0.0
 
     @functools.cached_property
     def _replay(self) -> ReplayedPart:
@@ -89,7 +106,8 @@ class Savings:
                 found[i] = self._net(claims[i], replayed)
             else:
                 found[i] = replayed[place]
-        return found
+        most = self.net_ns
+        return [one if one.change else replace(one, ns=min(one.ns, most)) for one in found]
 
     def behind(self, ordered: Sequence[Change]) -> list[int] | None:
         """Return what each change gains behind those before it, in all judged steps.
@@ -116,6 +134,7 @@ class Savings:
             return say("Not replayed: a step is too long for that.")
         made = [(claim.change,) for claim in claims if claim.change is not None]
         found = self._replay.predict(made)
+        self._is_replayed = True
         now, *after = self._accounts([(), *made])
         return [
             self._saving(claim, one.mean(self._replay.steps), now, then)
@@ -137,7 +156,7 @@ class Savings:
 
     def _words(self, claim: Claim, ns: int, low: int | None, high: int | None) -> str:
         """Return the rule's words on the claim, and how the replay differs from it."""
-        claimed, share = intervals.length(claim.time), self._case.share
+        claimed, share = intervals.length(claim.time), self.share
         words = [claim.how]
         if low is None or high is None:
             words.append(say("The saving is what the steps gain in a replay without it."))

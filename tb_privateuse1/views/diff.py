@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Name
 from tb_privateuse1.analysis.comparison.left_out import left_out_work
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
 from tb_privateuse1.analysis.comparison.reasons import Explanation, explain_change
+from tb_privateuse1.analysis.comparison.repeats import same_steps
 from tb_privateuse1.analysis.comparison.rows import (
     DiffRow,
     Time,
@@ -25,7 +26,7 @@ from tb_privateuse1.analysis.comparison.rows import (
     rename_kernels,
     total_time,
 )
-from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
+from tb_privateuse1.analysis.comparison.significance import Sample, Test, Verdict
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
@@ -52,6 +53,9 @@ class DiffFigure(Struct, frozen=True):
     """The change as a share of the base; null if that is 0."""
     noise_ns: int | None
     """How far off the change may be by the spread over steps; null with less than two of either."""
+    test: Test | None
+    """By which interval ``noise_ns`` is, that of ``rows`` and reasons, too: ``paired`` where both
+    have five or more steps of the same names; else ``welch``. Null without ``noise_ns``."""
     bound_ns: int | None
     """How far off the change may be as device times are inferred; 0 for measured ones."""
     verdict: Verdict
@@ -135,11 +139,12 @@ def diff(
     if by == "kernels":
         old, base_names = rename_kernels(old, base, trace, base_steps, now_steps)
     counts = len(base_steps), len(now_steps)
+    repeats = same_steps(*windows)
     rows, total = compare_rows(
-        old, now, by, unit, counts, base_names, slice(offset, offset + limit)
+        old, now, by, unit, counts, base_names, slice(offset, offset + limit), repeats=repeats
     )
     now_time, base_time = (one.time for one in windows)
-    why = explain_change(base, trace, base_steps, now_steps, (base_time, now_time))
+    why = explain_change(base, trace, base_steps, now_steps, (base_time, now_time), repeats=repeats)
     return Diff(
         provenance=provenance(trace, windows[0]),
         base=provenance(base, windows[1]),
@@ -147,7 +152,7 @@ def diff(
         explanation=why,
         rows=rows,
         total_rows=total,
-        figures=_figures(*map(items_per_step.step_parts, windows[::-1])),
+        figures=_figures(*map(items_per_step.step_parts, windows[::-1]), repeats=repeats),
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
@@ -188,9 +193,10 @@ def _account(base: Window, now: Window) -> tuple[DiffFigure, ...]:
     """Return the classes of time that one of the windows has; without device times none."""
     if not all(account_table.has_account(one.trace) for one in (base, now)):
         return ()
-    figures = _figures(*(
+    old, new = (
         items_per_step.step_classes(one.trace, one.compared_steps, one.time) for one in (base, now)
-    ))  # fmt: skip
+    )
+    figures = _figures(old, new, repeats=same_steps(base, now))
     labels = (one.label for one in CLASSES)
     return tuple(
         replace(one, label=label)
@@ -199,20 +205,21 @@ def _account(base: Window, now: Window) -> tuple[DiffFigure, ...]:
     )
 
 
-def _figures(base: Figures, now: Figures) -> tuple[DiffFigure, ...]:
+def _figures(base: Figures, now: Figures, *, repeats: bool) -> tuple[DiffFigure, ...]:
     rows = ((name, base[name], now[name]) for name in base)
-    return tuple(_figure(name, a[0], b[0], a[1], b[1]) for name, a, b in rows)
+    return tuple(_figure(name, a[0], b[0], _sum(a[1], b[1]), repeats) for name, a, b in rows)
 
 
-def _figure(
-    name: str, old: Sample, now: Sample, old_bound: float | None, now_bound: float | None
-) -> DiffFigure:
-    bound = None if old_bound is None or now_bound is None else round(old_bound + now_bound)
+def _sum(base: float | None, now: float | None) -> int | None:
+    return None if base is None or now is None else round(base + now)
+
+
+def _figure(name: str, old: Sample, now: Sample, bound: int | None, repeats: bool) -> DiffFigure:
     if not old.steps or not now.steps:
         before, after = (round(one.mean[0]) if one.steps else None for one in (old, now))
-        return DiffFigure(name, None, before, after, None, None, None, bound, "unknown")
+        return DiffFigure(name, None, before, after, None, None, None, None, bound, "unknown")
     before, after = round(old.mean[0]), round(now.mean[0])
-    noise = significance.noise(old, now)
+    noise = significance.noise(old, now, repeats=repeats)
     spread = None if noise is None else round(float(noise[0]))
     return DiffFigure(
         name=name,
@@ -222,6 +229,7 @@ def _figure(
         change_ns=after - before,
         change_share=float(now.mean[0] / old.mean[0] - 1) if before else None,
         noise_ns=spread,
+        test=significance.chosen_test(old, now, repeats=repeats),
         bound_ns=bound,
         verdict=significance.verdict(after - before, spread, bound),
     )

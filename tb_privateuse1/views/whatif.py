@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.simulation import changes as changing
 from tb_privateuse1.analysis.simulation import critical_path
 from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
 from tb_privateuse1.analysis.simulation.path_classes import Path, outside
-from tb_privateuse1.analysis.simulation.prediction import Prediction
+from tb_privateuse1.analysis.simulation.prediction import Prediction, share_of
 from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.analysis.simulation.replayed_part import ReplayedPart, replayed_part
 from tb_privateuse1.i18n import say
@@ -104,9 +104,12 @@ class WhatIf(Result, frozen=True):
     """Whether the steps are steady: else they have their whole lengths."""
     measured_ns: int | None
     """The steady step: the judged time of the judged steps, on average."""
+    net_ns: int | None
+    """That without the profiler's own time, where that is known: gains are shares of it."""
     predicted_ns: int | None
     gain_ns: int | None
     gain_share: float | None
+    """Of ``net_ns``."""
     gain_low_ns: int | None
     gain_high_ns: int | None
     """The range of the gain under all assumptions; null if that is not known."""
@@ -149,6 +152,7 @@ def whatif(
     (forecast,) = replay.predict([made])
     lengths = part.lengths_ns[np.isin(rows, replay.cut.chosen)]
     measured, total = _mean(part.lengths_ns), forecast.mean(replay.steps)
+    net = None if measured is None else replay.net_ns(measured, made)
     gain = total.gain_ns if len(rows) else None
     replayed = None if measured is None else measured + _missed_ns(replay)
     own = outside(critical.take(np.isin(critical.step, rows)), part.apart)
@@ -163,9 +167,10 @@ def whatif(
         changes=tuple(_asked(trace, change, part) for change in made),
         is_steady=part.is_steady,
         measured_ns=measured,
+        net_ns=None if net is None else round(net),
         predicted_ns=None if measured is None or gain is None else measured - gain,
         gain_ns=gain,
-        gain_share=gain / measured if measured and gain is not None else None,
+        gain_share=share_of(gain, net) if net is not None and gain is not None else None,
         gain_low_ns=total.low_ns if len(rows) else None,
         gain_high_ns=total.high_ns if len(rows) else None,
         replayed_ns=replayed,

@@ -57,6 +57,7 @@ CHANGES = {
     "DiffRow.device_change_ns", "DiffRow.noise_ns", "DiffFigure.change_ns", "DiffFigure.noise_ns",
     "DiffStep.change_ns", "RankRow.caused_ns", "FlameDiffNode.change_ns",
     "FlameDiffNode.noise_ns", "Explanation.change_ns", "Explanation.rest_ns",
+    "Explanation.rest_noise_ns",
 }  # fmt: skip
 """Nothing was changed, and known parts are compared with themselves."""
 

@@ -65,6 +65,7 @@ export interface AdviceTable {
   fine: FineRow[];
   open: OpenClass[];
   judged_ns: number;
+  net_ns: number;
   steps: number;
   provenance: Provenance;
   causes: CauseRow[];
@@ -584,6 +585,7 @@ export interface DiffFigure {
   change_ns: number | null;
   change_share: number | null;
   noise_ns: number | null;
+  test: "paired" | "welch" | null;
   bound_ns: number | null;
   verdict: "longer" | "shorter" | "within_noise" | "within_bound" | "same" | "unknown";
 }
@@ -2321,6 +2323,7 @@ export interface WhatIf {
   changes: ChangeAsked[];
   is_steady: boolean;
   measured_ns: number | null;
+  net_ns: number | null;
   predicted_ns: number | null;
   gain_ns: number | null;
   gain_share: number | null;

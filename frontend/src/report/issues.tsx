@@ -42,7 +42,7 @@ export function Issues({ advice }: { advice: AdviceTable }) {
     <div class="advice-list">
       <div>
         {advice.rows.map((row, i) => (
-          <Issue key={`${row.rule}/${i}`} row={row} judged={advice.judged_ns} inferred={inferred} />
+          <Issue key={`${row.rule}/${i}`} row={row} whole={advice} inferred={inferred} />
         ))}
         {advice.rows.length === 0 && (
           <div class="allclear" data-testid="nothing-found">
@@ -60,14 +60,14 @@ export function Issues({ advice }: { advice: AdviceTable }) {
   );
 }
 
-function Issue({ row, judged, inferred }: { row: AdviceRow; judged: number; inferred: boolean }) {
+function Issue({ row, whole, inferred }: { row: AdviceRow; whole: AdviceTable; inferred: boolean }) {
   return (
     <Finding
       row={row}
       id={issueId(row.rule)}
       category="other"
       inferred={inferred}
-      saving={savingOf(row, judged)}
+      saving={savingOf(row, whole)}
       behind={row.behind_share}
     >
       <p>

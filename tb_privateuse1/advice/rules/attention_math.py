@@ -39,9 +39,15 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     calls = plural(round(count / max(len(case.steps), 1)), "call")
     yield RuleFinding(
         title=(
-            say("Attention takes torch's general path: {calls} a step", calls=calls)
+            say(
+                "Attention takes torch's general path: {calls} {per_step}",
+                calls=calls,
+                per_step=case.per_step,
+            )
             if general[found.calls].all()
-            else say("Attention is unfused: {calls} a step", calls=calls)
+            else say(
+                "Attention is unfused: {calls} {per_step}", calls=calls, per_step=case.per_step
+            )
         ),
         explanation=join_sentences(
             [

@@ -44,8 +44,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     reason = find_reason(case, rows)
     yield RuleFinding(
         title=say(
-            "Driver allocations inside the step: {share} of the time",
+            "Driver allocations {inside}: {share} of the time",
             share=percent(case.share(intervals.length(claim))),
+            inside=case.inside,
         ),
         explanation=say(
             "{calls} of {names} within the analyzed steps. Such calls wait for the device and "

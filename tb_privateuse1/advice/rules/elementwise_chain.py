@@ -25,8 +25,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     yield RuleFinding(
         title=say(
-            "Unfused elementwise operators: {each:,.0f} chains a step",
+            "Unfused elementwise operators: {each:,.0f} chains {per_step}",
             each=fusion.per_step(case, found),
+            per_step=case.per_step,
         ),
         explanation=join_sentences(
             [

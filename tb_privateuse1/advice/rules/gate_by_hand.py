@@ -16,7 +16,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     return find_idiom(
         case,
         "gate",
-        say("Gated activations are separate operators: {each:,.0f} times a step"),
+        say("Gated activations are separate operators: {each:,.0f} times {per_step}"),
         say("The activation is written to memory, and the product with it reads it again."),
     )
 

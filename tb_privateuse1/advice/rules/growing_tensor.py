@@ -25,8 +25,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     ops = np.unique(case.trace.kernels.op[found.rows]).astype(np.int64)
     yield RuleFinding(
         title=say(
-            "A tensor grows by concatenation: {each:,.0f} times a step",
+            "A tensor grows by concatenation: {each:,.0f} times {per_step}",
             each=len(ops) / max(len(case.steps), 1),
+            per_step=case.per_step,
         ),
         explanation=say(
             "{calls:,} concatenations join the result of an earlier one with something new. Each "

@@ -24,9 +24,11 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = case.outermost(case.ops(_NAMES))
     ops = rows[_waiting(case, rows, waits)]
     often = (
-        say("once a step")
+        say("once {per_step}", per_step=case.per_step)
         if len(ops) == len(case.steps)
-        else say("{times:.3g} times a step", times=len(ops) / len(case.steps))
+        else say(
+            "{times:.3g} times {per_step}", times=len(ops) / len(case.steps), per_step=case.per_step
+        )
     )
     yield RuleFinding(
         title=say(

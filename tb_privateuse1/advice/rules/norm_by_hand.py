@@ -16,7 +16,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     return find_idiom(
         case,
         "norm",
-        say("Normalization is unfused: {each:,.0f} times a step"),
+        say("Normalization is unfused: {each:,.0f} times {per_step}"),
         say(
             "Squares, their mean, the root and the products are separate operators. Each "
             "reads and writes the whole tensor."

@@ -21,8 +21,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         case,
         found,
         title=say(
-            "Rows looked up by products with one-hot matrices: {each:,.3g} a step, {share} of the "
-            "time"
+            "Rows looked up by products with one-hot matrices: {each:,.3g} {per_step}, {share} of "
+            "the time"
         ),
         explanation=say(
             "A one-hot matrix has a single one in each row: its product with a table "

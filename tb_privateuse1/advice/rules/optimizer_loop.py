@@ -57,15 +57,17 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     name = name.removesuffix(".step")
     yield RuleFinding(
         title=say(
-            "{name} updates one parameter after the other: {each:,.0f} operators a step",
+            "{name} updates one parameter after the other: {each:,.0f} operators {per_step}",
             name=name,
             each=per_step,
+            per_step=case.per_step,
         ),
         explanation=say(
-            "The optimizer calls {each:,.0f} operators of {kinds} kinds in each step, one for "
+            "The optimizer calls {each:,.0f} operators of {kinds} kinds {per_step}, one for "
             "each parameter and kind. For-each kernels do the same with a call per kind.",
             each=per_step,
             kinds=kinds,
+            per_step=case.per_step,
         ),
         events=len(children),
         evidence=case.examples("ops", steps),

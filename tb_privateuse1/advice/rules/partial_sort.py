@@ -27,9 +27,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     shapes = case.trace.text(case.trace.ops.shapes[sorts[len(sorts) // 2]])
     yield RuleFinding(
         title=say(
-            "{sorts} a step, and a few of the elements are read: {share} of the time",
+            "{sorts} {per_step}, and a few of the elements are read: {share} of the time",
             sorts=plural(round(len(sorts) / max(len(case.steps), 1)), "sort"),
             share="",
+            per_step=case.per_step,
         ),
         explanation=say(
             "A typical sort has inputs of {shapes}. Of its order, the operators behind it take a "

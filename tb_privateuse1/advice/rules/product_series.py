@@ -30,8 +30,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     trace = case.trace
     yield RuleFinding(
         title=say(
-            "Equal small products one after the other: {each:,.0f} a step",
+            "Equal small products one after the other: {each:,.0f} {per_step}",
             each=products / max(len(case.steps), 1),
+            per_step=case.per_step,
         ),
         explanation=say(
             "In a typical series, {name} of {shapes} runs {times:,} times and takes {now:,.3g} "

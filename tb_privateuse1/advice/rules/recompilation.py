@@ -29,8 +29,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     times = intervals.intersect(compiling, case.window)
     yield RuleFinding(
         title=say(
-            "Compilation within the steps: {share} of the time",
+            "Compilation {inside}: {share} of the time",
             share=percent(case.share(intervals.length(claim))),
+            inside=case.inside,
         ),
         explanation=say(
             "{times} the compiler ran in the analyzed steps, while the device had nothing to do. "

@@ -25,9 +25,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     ops = np.unique(case.trace.kernels.op[found.rows[found.shares == 1]]).astype(np.int64)
     yield RuleFinding(
         title=say(
-            "Tensors are repeated in memory: {copies} a step, {share} of the time",
+            "Tensors are repeated in memory: {copies} {per_step}, {share} of the time",
             copies=plural(round(len(ops) / max(len(case.steps), 1)), "copy"),
             share=percent(case.share(intervals.length(claim))),
+            per_step=case.per_step,
         ),
         explanation=say(
             "An expanded tensor is copied, so that each of its elements is there several times, "

@@ -16,7 +16,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     return find_idiom(
         case,
         "rotary",
-        say("Rotary embedding is unfused: {each:,.0f} times a step"),
+        say("Rotary embedding is unfused: {each:,.0f} times {per_step}"),
         say(
             "A negation, a concatenation, two products and a sum are separate operators "
             "over the whole query or key."

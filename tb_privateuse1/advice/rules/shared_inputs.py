@@ -32,8 +32,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     shapes = [trace.text(shape)[:60] for shape in trace.ops.shapes[ops].tolist()]
     yield RuleFinding(
         title=say(
-            "Products of one input are computed apart: {each:,.0f} groups a step",
+            "Products of one input are computed apart: {each:,.0f} groups {per_step}",
             each=fusion.per_step(case, found),
+            per_step=case.per_step,
         ),
         explanation=say(
             "A typical group has {times} products, of {shapes}, and takes {now:,.3g} us of device "

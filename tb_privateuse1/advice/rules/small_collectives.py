@@ -92,9 +92,10 @@ def _finding(case: RuleContext, rows: I64, claim: intervals.Set) -> RuleFinding:
     total_bytes = int(case.trace.collectives.bytes[rows].sum())
     return RuleFinding(
         title=say(
-            "{count:,.0f} small collectives a step: {share} of the time",
+            "{count:,.0f} small collectives {per_step}: {share} of the time",
             count=len(rows) / len(case.steps),
             share=percent(case.share(intervals.length(claim))),
+            per_step=case.per_step,
         ),
         explanation=say(
             "{collectives:,} collectives moved {whole} together, {each} each. So small ones "

@@ -46,8 +46,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     ops = work.ops()
     yield RuleFinding(
         title=say(
-            "A loop over tensors, one at a time: {each:,.0f} operators a step",
+            "A loop over tensors, one at a time: {each:,.0f} operators {per_step}",
             each=len(ops) / steps,
+            per_step=case.per_step,
         ),
         explanation=say(
             "A typical loop runs {names} for each of {rounds:,} tensors of various sizes. It takes "

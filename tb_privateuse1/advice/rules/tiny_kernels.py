@@ -50,11 +50,12 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             part=percent(len(tiny) / len(computing)),
         ),
         explanation=say(
-            "{per_step:,.0f} kernels a step run for less than the {interval:.3g} µs that the "
+            "{kernels:,.0f} kernels {per_step} run for less than the {interval:.3g} µs that the "
             "host needs from one launch to the next. Most come from {names}.",
-            per_step=per_step,
+            kernels=per_step,
             interval=interval / 1000,
             names=join_list(names),
+            per_step=case.per_step,
         ),
         events=len(tiny),
         evidence=case.examples("kernels", tiny),

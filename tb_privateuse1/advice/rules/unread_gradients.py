@@ -26,9 +26,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     forward = call_tree.forward_of(case.trace.ops)[gone.rows].astype(np.int64)
     yield RuleFinding(
         title=say(
-            "Gradients that no optimizer reads: {each:,.0f} a step, {share} of the time",
+            "Gradients that no optimizer reads: {each:,.0f} {per_step}, {share} of the time",
             each=len(accumulated) / max(len(case.steps), 1),
             share="",
+            per_step=case.per_step,
         ),
         explanation=say(
             "{count:,} gradients of {shapes:,} shapes are computed, and reset or never used by an "

@@ -27,9 +27,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     longest = products[np.argmax((case.trace.ops.end_ns - case.trace.ops.start_ns)[products])]
     yield RuleFinding(
         title=say(
-            "Only a part of the results of {products} a step is read: {share} of the time",
+            "Only a part of the results of {products} {per_step} is read: {share} of the time",
             products=plural(round(len(products) / max(len(case.steps), 1)), "product"),
             share="",
+            per_step=case.per_step,
         ),
         explanation=say(
             "The first reader of each result takes at most {part} of it, and nothing else reads "

@@ -44,9 +44,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         explanation=say(
             "{products:,} products have so few rows that reading one operand takes longer than "
-            "the arithmetic: {size:,.3g} GB a step.",
+            "the arithmetic: {size:,.3g} GB {per_step}.",
             products=len(found.rows),
             size=size / 1e9 / max(len(case.steps), 1),
+            per_step=case.per_step,
         ),
         events=len(found.rows),
         evidence=case.examples("kernels", found.rows),

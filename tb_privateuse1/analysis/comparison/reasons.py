@@ -75,18 +75,22 @@ def explain_change(
     base_steps: I64,
     now_steps: I64,
     times: tuple[intervals.Set, intervals.Set],
+    *,
+    repeats: bool = False,
 ) -> Explanation | None:
     """Return the reasons for the change between the chosen steps, rows of each trace's ``steps``.
 
-    Of the steps, ``times`` count: those of the base and those of ``now``.
+    Of the steps, ``times`` count: those of the base and those of ``now``. ``repeats`` says that the
+    n-th steps of both are of the same name.
     None without steps, or where the device's times of a trace are not known.
     """
     if not (len(base_steps) and len(now_steps) and has_account(base) and has_account(now)):
         return None
     cells = divide(base, now, base_steps, now_steps, times)
-    groups = _join_small_speeds(cells, _split_opposites(cells, group_cells(cells)))
+    groups = _join_small_speeds(cells, _split_opposites(cells, group_cells(cells), repeats))
     old, new = _samples(cells, groups.of_cell, len(groups.keys))
-    changes = _Changes(old, new, significance.noise(old, new), _bounds(cells, groups))
+    spread = significance.noise(old, new, repeats=repeats)
+    changes = _Changes(old, new, spread, _bounds(cells, groups))
     chosen = changes.chosen()
     rest = np.full(len(groups.keys) + 1, 0)
     rest[chosen] = NONE
@@ -94,7 +98,7 @@ def explain_change(
     whole = _mean_length(now, now_steps, times[1]) - _mean_length(base, base_steps, times[0])
     texts = Texts(cells, groups)
     reasons = tuple(_reason(texts, changes, groups.keys[group], group, whole) for group in chosen)
-    noise = significance.noise(*left)
+    noise = significance.noise(*left, repeats=repeats)
     return Explanation(
         change_ns=whole,
         reasons=reasons,
@@ -171,7 +175,7 @@ def _idle_bounds(side: Side, groups: Groups) -> F64:
     return np.array([means[one.time_class] for one in groups.keys])
 
 
-def _split_opposites(cells: Cells, groups: Groups) -> Groups:
+def _split_opposites(cells: Cells, groups: Groups, repeats: bool) -> Groups:
     """Split off the cells that change significantly, and against the sign of their group.
 
     Half precision, say, is faster in products and slower in an operator without a kernel for it.
@@ -179,7 +183,7 @@ def _split_opposites(cells: Cells, groups: Groups) -> Groups:
     old, new = _samples(cells, groups.of_cell, len(groups.keys))
     whole = (new.mean - old.mean)[groups.of_cell]
     old, new = _samples(cells, np.arange(len(cells.keys)), len(cells.keys))
-    own, noise = new.mean - old.mean, significance.noise(old, new)
+    own, noise = new.mean - old.mean, significance.noise(old, new, repeats=repeats)
     mixed = np.isin(groups.of_cell, [i for i, k in enumerate(groups.keys) if k.kind in _MIXED])
     split = mixed & (own * whole < 0) & (np.abs(own) > (0 if noise is None else noise))
     number = {key: i for i, key in enumerate(groups.keys)}

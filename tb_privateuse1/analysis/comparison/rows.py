@@ -135,16 +135,19 @@ def compare_rows(
     steps: tuple[int, int],
     base_names: Mapping[Name, str],
     page: slice,
+    *,
+    repeats: bool,
 ) -> tuple[tuple[DiffRow, ...], int]:
     """Return a page of the rows, those with the greatest change first, and how many there are.
 
-    ``steps`` are the numbers of compared steps, ``base_names`` the base's own names of items.
+    ``steps`` are the numbers of compared steps, ``base_names`` the base's own names of items;
+    ``repeats`` says that the n-th steps of both are of the same name.
     """
     names = {name: i for i, name in enumerate(dict.fromkeys([*now.names, *old.names]))}
     a, b = _side(old, names, steps[0]), _side(now, names, steps[1])
     parent = _parents(old, now, names)
     before, after = a.of(unit), b.of(unit)
-    noise = significance.noise(before, after)
+    noise = significance.noise(before, after, repeats=repeats)
     bound = a.bound_ns + b.bound_ns if unit == "device" else np.zeros(len(names))
     change = after.mean - before.mean
     was, is_now = a.known(unit), b.known(unit)

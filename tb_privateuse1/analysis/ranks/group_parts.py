@@ -94,7 +94,7 @@ def reduce_groups(
         return GroupParts(groups=trace.meta.groups)
     calls = _calls(trace, table, spans, step, shape)
     at, exposed_shape, exposed = _exposed(
-        trace, calls, intervals.merge(activity.work, time.left_out)
+        trace, calls, intervals.merge(activity.hiding, time.left_out)
     )
     has_peer = np.flatnonzero(table.peer >= 0)
     first, _ = group_rows(calls.shape[has_peer], table.peer[has_peer])

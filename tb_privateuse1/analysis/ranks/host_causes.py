@@ -76,10 +76,7 @@ def _held(trace: Trace) -> intervals.Set:
     before = np.maximum(at, 0)
     waited = (at >= 0) & (end[before] >= done) & (end[before] - done < _RETURN_NS)
     rows = talks[waited]
-    bare = intervals.subtract(
-        breakdown.busy(kernels.take(rows)),
-        breakdown.busy(breakdown.compute_kernels(kernels)),
-    )
+    bare = intervals.subtract(breakdown.busy(kernels.take(rows)), breakdown.hiding_time(trace))
     return intervals.intersect(bare, (start, end))
 
 

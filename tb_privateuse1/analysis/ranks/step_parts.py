@@ -55,13 +55,16 @@ class RankActivity(Struct, frozen=True):
     """It computes or copies."""
     talk: intervals.Set
     """It communicates."""
+    hiding: intervals.Set
+    """It computes, copies or fills: communication beside that is not exposed."""
 
 
 class StepParts(Struct, frozen=True):
     """The steps of one rank as columns.
 
     ``duration_ns`` is the sum of ``computation_ns``, ``copy_ns``, ``idle_ns`` and ``exposed_ns``,
-    the communication without ``overlap_ns``. The others are ``MISSING`` where they are not known.
+    the communication that no work, copy or fill hides, as in the account. The others are
+    ``MISSING`` where they are not known.
     """
 
     names: tuple[str, ...]
@@ -87,20 +90,19 @@ def rank_activity(trace: Trace) -> RankActivity:
     talk = breakdown.communication_time(trace)
     if device_times.known_times(trace) != "host":
         work = breakdown.busy(breakdown.compute_kernels(kernels))
-        return RankActivity(work, breakdown.busy(kernels), talk)
+        return RankActivity(work, breakdown.busy(kernels), talk, breakdown.hiding_time(trace))
     hosted = mask_of(trace.collectives.op, len(ops))
     own = (ops.kind == OPERATOR) & ~hosted
     work = intervals.union(ops.start_ns[own], ops.end_ns[own])
-    return RankActivity(work, work, talk)
+    return RankActivity(work, work, talk, work)
 
 
 def step_parts(trace: Trace, activity: RankActivity, time: StepTime) -> StepParts:
     """Return the columns of all steps of a trace, by the time that counts."""
-    work, copies, talk = activity.work, activity.busy, activity.talk
-    either = intervals.merge(work, talk)
+    work, talk = activity.work, activity.talk
     duration = time.inside(intervals.union(time.start_ns, time.end_ns))
-    busy = time.inside(intervals.merge(either, copies))
-    overlap = intervals.intersect(work, talk)
+    busy = time.inside(intervals.merge(intervals.merge(work, talk), activity.busy))
+    exposed = intervals.subtract(talk, activity.hiding)
     known = not device_times.may_lack_work(trace)
 
     def shown(ns: I64) -> I64:
@@ -112,9 +114,9 @@ def step_parts(trace: Trace, activity: RankActivity, time: StepTime) -> StepPart
         duration_ns=duration,
         computation_ns=shown(time.inside(work)),
         communication_ns=shown(time.inside(talk)),
-        overlap_ns=shown(time.inside(overlap)),
-        exposed_ns=shown(time.inside(intervals.subtract(talk, overlap))),
-        copy_ns=shown(busy - time.inside(either)),
+        overlap_ns=shown(time.inside(intervals.intersect(work, talk))),
+        exposed_ns=shown(time.inside(exposed)),
+        copy_ns=shown(busy - time.inside(intervals.merge(work, exposed))),
         idle_ns=idle if known or len(trace.kernels) else np.full_like(idle, MISSING),
         incomplete=time.outside,
         bounds=steps_bounds.rank_bounds(trace),

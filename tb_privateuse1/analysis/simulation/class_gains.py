@@ -45,6 +45,8 @@ class ClassGains(Struct, frozen=True):
 
     step_ns: int
     """The mean length of the replayed steps."""
+    net_ns: float
+    """That without the profiler's own time, of which gains are shares."""
     steps: int
     groups: Mapping[Group, int]
     device_most_ns: int
@@ -54,6 +56,15 @@ class ClassGains(Struct, frozen=True):
     alike_ns: int
     """Gains that are closer are alike: within what the replay misses, the error of any gain
     (``prediction.MARGIN``), or a little."""
+
+    def share(self, gain_ns: int) -> float:
+        """Return a gain as a share of the step without the profiler's own time."""
+        return prediction.share_of(gain_ns, self.net_ns)
+
+    @property
+    def is_net(self) -> bool:
+        """Return whether the profiler takes a part of the step that can be read."""
+        return round(self.step_ns - self.net_ns) >= LITTLE * self.step_ns
 
     def most(self, group: Group) -> int:
         """Return the greatest gain of a group that cannot be excluded."""
@@ -83,7 +94,9 @@ def class_gains(trace: Trace, part: JudgedPart, account: Account) -> ClassGains 
         for one in large
         if max(groups[one.group], device_most if one.group == "device" else 0) >= most - alike
     })  # fmt: skip
-    return ClassGains(replay.step_ns, len(cut.steps), groups, device_most, classes, alike)
+    return ClassGains(
+        replay.step_ns, replay.net_ns, len(cut.steps), groups, device_most, classes, alike
+    )
 
 
 class _Replay:
@@ -97,6 +110,7 @@ class _Replay:
         )
         judged = intervals.subtract(cut.window, apart)
         self.step_ns = max(round(intervals.length(judged) / len(cut.steps)), 1)
+        self.net_ns = self._base.net_ns(self.step_ns, cut.steps)
         error = float((self._base.bare - self._base.held)[cut.steps].mean())
         self.alike_ns = round(max(abs(error), LITTLE * self.step_ns))
         self.known = frozenset(scopes.has_time(cut.trace))

@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.assumptions import Assumptions, Name, find_assumptions
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.profiler_time import MOST
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.trace import call_tree, device_times, intervals
 from tb_privateuse1.trace.columns import containing, lookup, previous
@@ -77,6 +78,15 @@ class Baseline(Struct, frozen=True):
         """The lengths that likely gains are of: without the profiler, if its time is known."""
         made = self.assumptions
         return self.others[made.names.index("no_profiler")] if made.is_net else self.held
+
+    def net_ns(self, judged_ns: float, steps: I64) -> float:
+        """Return a step's judged time in ns less the profiler's own, of which gains are shares.
+
+        The profiler's is the mean of ``steps``, as the replay without it gains it; 0 where it is
+        not known.
+        """
+        taken = float((self.held - self.net)[steps].mean()) if len(steps) else 0.0
+        return max(judged_ns - taken, (1 - MOST) * judged_ns, 1.0)
 
 
 def replay_baseline(
@@ -171,6 +181,14 @@ class Prediction(Struct, frozen=True):
         if len(rows) < _FEWEST:
             return 0.0
         return float(self.gain[rows].std(ddof=1)) / math.sqrt(len(rows))
+
+
+def share_of(gain_ns: float, net_ns: float) -> float:
+    """Return a gain as a share of the step without the profiler's own time, at most 1.
+
+    A part of the gain of a data loader is one of the recorded step, which may be longer.
+    """
+    return min(gain_ns / net_ns, 1.0)
 
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:

@@ -25,7 +25,7 @@ _MOST_EVENT_NS = 2_000
 _FEWEST = 100
 """The median distance of fewer ranges says nothing."""
 
-_MOST = 0.8
+MOST = 0.8
 """The profiler takes no more than this share of a thread's time between two points."""
 
 
@@ -54,7 +54,7 @@ def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) ->
     if not len(counted.thread):
         return np.zeros(len(points))
     taken = _each_ns(ranges) * _counts(points, counted)
-    return np.minimum(taken / np.maximum(points.gap_ns, 1), _MOST)
+    return np.minimum(taken / np.maximum(points.gap_ns, 1), MOST)
 
 
 def profiler_ns(trace: Trace, instants: intervals.Set) -> int:
@@ -68,7 +68,7 @@ def profiler_ns(trace: Trace, instants: intervals.Set) -> int:
     starts = np.sort(ranges.start_ns)
     begun = np.searchsorted(starts, instants[1]) - np.searchsorted(starts, instants[0])
     taken = _each_ns(ranges) * int(begun.sum())
-    return round(min(taken, _MOST * intervals.length(instants)))
+    return round(min(taken, MOST * intervals.length(instants)))
 
 
 def _is_known(ranges: Ranges) -> bool:

@@ -124,7 +124,7 @@ def rank_gains(
         replay = replace(replay, graph=graph, base=base)
     base = replay.base
     wanted = candidates.candidates(trace, path)
-    step = _mean_step(judged, recorded, base, rows)
+    recorded_ns = _mean_step(judged, recorded, base, rows)
     tried = wanted[: min(_most_replayed(graph, base), _ALIASES * limit)]
     scope = [changes.change_scope(trace, Change(one.kind, one.name, 0)) for one in tried]
     gains = list(_gains(replay, tried))
@@ -133,6 +133,7 @@ def rank_gains(
     found = []
     for i, others in same.items():
         one, (free, half) = tried[i], gains[i]
+        net_ns = replay.net_ns(recorded_ns, (Change(one.kind, one.name, 0),))
         on_path = one.on_path_ns
         if one.kind in _RANGED:
             on_path = candidates.scope_on_path(path, scope[i])
@@ -143,9 +144,9 @@ def rank_gains(
                 aliases=tuple(tried[j].text for j in others),
                 on_path_ns=round(on_path / len(rows)),
                 half_gain_ns=half,
-                half_gain_share=half / step,
+                half_gain_share=prediction.share_of(half, net_ns),
                 free_gain_ns=free.gain_ns,
-                free_gain_share=free.gain_ns / step,
+                free_gain_share=prediction.share_of(free.gain_ns, net_ns),
                 free_gain_low_ns=free.low_ns,
                 free_gain_high_ns=free.high_ns,
             )

@@ -49,6 +49,15 @@ class ReplayedPart(Struct, frozen=True):
         """The replayed rows of ``trace.steps`` that are judged."""
         return self.cut.steps
 
+    def net_ns(self, judged_ns: float, made: Made = ()) -> float:
+        """Return the mean judged time of a step without the profiler's own, in ns.
+
+        Shares of gains are of it; those of ``made`` that take the profiler away are of all.
+        """
+        if any(one.kind in changes.RECORDING for one in made):
+            return max(judged_ns, 1.0)
+        return self.base.net_ns(judged_ns, self.steps)
+
     def made(self, whole: Made) -> Made:
         """Return changes of the whole trace as changes of this part."""
         return tuple(

@@ -65,7 +65,7 @@ class ClassGain(Struct, frozen=True):
     gain_ns: int
     """Per replayed step, on average: that of ``class:NAME=0`` in the what-if of these steps."""
     gain_share: float
-    """Of the replayed steps, 0 to 1."""
+    """Of the replayed steps without the profiler's own time, 0 to 1."""
 
 
 class Verdict(Struct, frozen=True):
@@ -230,7 +230,7 @@ def _class_gains(gains: ClassGains | None) -> tuple[ClassGain, ...]:
         return ()
     order = sorted(gains.classes.items(), key=lambda one: -one[1])
     return tuple(
-        ClassGain(name, CLASSES[NUMBER[name]].label, ns, ns / gains.step_ns) for name, ns in order
+        ClassGain(name, CLASSES[NUMBER[name]].label, ns, gains.share(ns)) for name, ns in order
     )
 
 

@@ -44,6 +44,9 @@ _HEADS: dict[VerdictKind, str] = {
 }
 
 
+_NET = say("Gains are shares of the time without the profiler's own.")
+
+
 def sentence(
     kind: VerdictKind,
     account: Account,
@@ -119,22 +122,24 @@ def gain_words(
     ``alike`` are classes with such a gain.
     """
     if kind == "balanced":
-        most = max(gains.most(group) for group in gains.groups) / gains.step_ns
+        most = gains.share(max(gains.most(group) for group in gains.groups))
         yield say(
             "Nothing limits alone: without any group of classes the analyzed time is at most "
             "{most} shorter.",
             most=write_share(most),
         )
+        if gains.is_net:
+            yield _NET
         return
     gain = gains.classes[leading.name]
-    share = write_share(gain / gains.step_ns)
+    share = write_share(gains.share(gain))
     if leading.group == "device" and gains.device_most_ns > gain + LITTLE * gains.step_ns:
         words = say(
             "Without “{label}” the analyzed time is {share} to {most} shorter: the host may wait "
             "for the device in what is not recorded",
             label=leading.label,
             share=share,
-            most=write_share(gains.device_most_ns / gains.step_ns),
+            most=write_share(gains.share(gains.device_most_ns)),
         )
     else:
         words = say(
@@ -146,6 +151,8 @@ def gain_words(
         few, steps = gains.steps, plural(judged_steps, "step")
         words = say("{words} ({few} of {steps} replayed)", words=words, few=few, steps=steps)
     yield say("{sentence}.", sentence=words)
+    if gains.is_net:
+        yield _NET
     if alike:
         labels = join_list([CLASSES[NUMBER[name]].label for name in alike])
         yield say("Others may gain as much: {labels}.", labels=labels)

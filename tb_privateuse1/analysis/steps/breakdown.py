@@ -75,6 +75,15 @@ def communication_time(
     return intervals.merge(cover(kernels.take(kernels.communication)), _hosted(trace))
 
 
+def hiding_time(trace: Trace) -> intervals.Set:
+    """Return when the device computes, copies or fills: communication beside that is not exposed.
+
+    These come before communication in the order of ``KINDS``, by which the account goes, too.
+    """
+    kernels = trace.kernels
+    return busy(kernels.take(activity_kinds(kernels) < KINDS.index("communication")))
+
+
 def _hosted(trace: Trace) -> intervals.Set:
     """Return when a library on the host communicates (gloo): its ranges are more than a launch."""
     row = trace.collectives.op[trace.collectives.op >= 0]

@@ -93,7 +93,9 @@ def saving_sentence(result: AdviceTable) -> str:
     where = _judged_steps(result)
     if not result.rows:
         return f"No findings in {where}."
-    where += f" of {with_unit('judged_ns', result.judged_ns // max(result.steps, 1))}"
+    where += f" of {with_unit('net_ns', result.net_ns // max(result.steps, 1))}"
+    if result.net_ns < result.judged_ns:
+        where += ", without the profiler's own time,"
     if not result.saving_share:
         return f"No finding in {where} has an estimated saving."
     return f"Up to {with_unit('saving_share', result.saving_share)} of {where} could be saved."

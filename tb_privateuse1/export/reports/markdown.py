@@ -30,7 +30,7 @@ def markdown_report(
     names = [f"**{f.name}**" if f in failed else f.name for f in result.figures]
     columns = ("Base", "Now", "Change", "", "± noise", "Verdict")
     lines = [
-        f"Per step, of {result.base_steps} and {result.now_steps} steps.",
+        f"Per step, of {result.base_steps} and {result.now_steps} steps.{_test(result)}",
         "",
         *_table(("Part", *columns), zip(names, result.figures, strict=True)),
     ]
@@ -48,6 +48,14 @@ def markdown_report(
         lines += table(("Operator", *columns), map(_allocator, sizes))
     lines += ["", *(f"- {plain_text(n.message)} {plain_text(n.hint or '')}" for n in result.notes)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _test(result: Diff) -> str:
+    """Return by which test the noise is; nothing where there is none."""
+    tests = {one.test for one in result.figures}
+    if "paired" in tests:
+        return " Noise is that of the differences between n-th steps (paired, 99 %)."
+    return " Noise is that of both means (Welch, 99 %)." if "welch" in tests else ""
 
 
 def _reasons(result: Diff) -> list[str]:

@@ -5,7 +5,7 @@
 | 2.1 | a change that matches nothing gains 0 % | ``test_a_change_of_nothing`` | same |
 | 2.2 | a function's first line as "source line" | ``test_functions`` | ``analysis/operators`` |
 | 2.3 | the best rate seen as a solid roof | ``test_roofs_have_a_source`` | ``analysis/roofs`` |
-| 2.4 | a diff of left-out steps, noise, devices | ``test_left_out_*``, ``test_noise_*`` | same |
+| 2.4 | a diff of left-out steps, noise, devices | ``test_left_out_*``, ``test_a_change_*`` | same |
 | 2.5 | a histogram of host time below device time, an odd start | of the pages | |
 | 2.6 | a run that fails kills the page of all runs | ``views/test_history`` | same |
 | 2.7 | a waiting thread fills the flame graph and says 0 % | ``test_waiting_threads`` | |
@@ -13,10 +13,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.diff import diff
@@ -25,6 +23,7 @@ from tb_privateuse1.views.lookups.hotspots import hotspots
 from tb_privateuse1.views.roofline import roofline
 from tb_privateuse1.views.whatif import whatif
 from tests.contract.story.test_figures import recorded
+from tests.support.make import Event, kernel, launch, op, step, trace
 from tests.support.program import Program, device_bound
 from tests.support.results import result
 from tests.support.shared_traces import needs_traces
@@ -115,18 +114,42 @@ SHORTER = [152, 118, 108, 124, 115, 152]
 """Steps of two recordings: 20.7 % more of the first was called "within noise"."""
 
 
-def test_noise_is_that_of_a_stated_test() -> None:
-    """2.4: it is Welch's interval of the difference of means at 99 %, as the definitions say."""
-    base, now = (
-        significance.sample_steps(np.array(one, np.int64) * 1_000_000) for one in (SHORTER, LONGER)
-    )
-    noise = significance.noise(base, now)
-    assert noise is not None
-    change = float(now.mean[0] - base.mean[0])
-    error = np.sqrt(base.variance[0] / 6 + now.variance[0] / 6)
-    assert change / error == pytest.approx(3.0, abs=0.3)
-    longer = significance.verdict(change, float(noise[0]), 0)
-    assert (longer == "longer") == (change > noise[0])
+def lasting(lengths_ms: list[int], first: int = 1) -> Trace:
+    """Return steps of these lengths, numbered from ``first``, with a kernel nearly as long."""
+    made: list[Event] = []
+    at = 0.0
+    for i, ms in enumerate(lengths_ms):
+        end = at + 1000 * ms
+        made += [
+            step(first + i, at, end), op("aten::mm", at + 1, at + 20),
+            launch(at + 5, at + 9, i + 1), kernel("gemm", at + 10, end - 10, i + 1),
+        ]  # fmt: skip
+        at = end
+    return trace(*made)
+
+
+def test_a_change_of_each_step_is_no_noise() -> None:
+    """2.4: Welch's t is 3, and each of six steps is longer, by 7 to 37 ms: t of the pairs is 5."""
+    found = diff(lasting(LONGER), lasting(SHORTER))
+    for one in (found.figures[0], *found.account, *found.rows):
+        if one.change_ns:
+            assert one.verdict == "longer"
+    figures = [one for one in (*found.figures, *found.account) if one.noise_ns is not None]
+    assert {one.test for one in figures} == {"paired"}
+    assert found.figures[0].change_share == pytest.approx(0.208, abs=0.002)
+    assert found.explanation is not None
+    assert [one.verdict for one in found.explanation.reasons] == ["longer"]
+
+
+def test_steps_of_other_names_are_not_paired() -> None:
+    """2.4: which step of the base a step would belong to is not known: Welch's interval."""
+    step_figure = diff(lasting(LONGER, first=11), lasting(SHORTER)).figures[0]
+    assert (step_figure.test, step_figure.verdict) == ("welch", "within_noise")
+
+
+def test_without_a_spread_there_is_no_test() -> None:
+    one = diff(lasting([10]), lasting([12])).figures[0]
+    assert (one.noise_ns, one.test, one.verdict) == (None, None, "unknown")
 
 
 def test_one_long_step_does_not_move_the_median() -> None:
@@ -137,14 +160,14 @@ def test_one_long_step_does_not_move_the_median() -> None:
             run.op("aten::mm", 10, kernel=us)
             run.wait()
     found = diff(run.trace(), short(["aten::mm"]), window="all")
-    step = found.figures[0]
+    whole = found.figures[0]
     assert found.base_median_ns is not None
     assert found.now_median_ns is not None
-    assert step.change_ns is not None
-    assert step.change_ns > 500_000
+    assert whole.change_ns is not None
+    assert whole.change_ns > 500_000
     assert abs(found.now_median_ns - found.base_median_ns) < 10_000
     assert max(one.change_ns or 0 for one in found.steps) > 4_000_000
-    assert step.verdict == "within_noise"
+    assert whole.verdict == "within_noise"
 
 
 def test_another_device_comes_before_the_code() -> None:

@@ -131,7 +131,10 @@ function KeyFigures({ result }: { result: Result }) {
         exact={result.saving_ns}
         unit={texts.perStep.unit}
         value={known ? duration(result.saving_ns / Math.max(1, result.steps)) : "–"}
-        note={texts.perStep.note(duration(result.judged_ns / Math.max(1, result.steps)))}
+        note={texts.perStep.note(
+          duration(result.net_ns / Math.max(1, result.steps)),
+          result.net_ns < result.judged_ns,
+        )}
         help={texts.perStep.help}
       />
       <KeyFigure
@@ -181,7 +184,7 @@ function OpeningFinding({ row, result, aside }: OpeningProps) {
       row={row}
       category="other"
       inferred={result.provenance.timeline === "inferred"}
-      saving={savingOf(row, result.judged_ns)}
+      saving={savingOf(row, result)}
       behind={row.behind_share}
       open={open}
       onTurn={() => go({ selected: open ? null : row.rule }, "replace")}

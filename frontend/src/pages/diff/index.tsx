@@ -330,10 +330,11 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
 function certaintyOf({
   verdict,
   noise_ns,
+  test,
   bound_ns,
-}: Pick<DiffFigure, "verdict" | "noise_ns" | "bound_ns">): string {
+}: Pick<DiffFigure, "verdict" | "noise_ns" | "bound_ns"> & Partial<Pick<DiffFigure, "test">>): string {
   const errors = [
-    noise_ns ? texts.bySpread(duration(noise_ns)) : "",
+    noise_ns ? texts.bySpread(duration(noise_ns), test) : "",
     bound_ns ? texts.byBounds(duration(bound_ns)) : "",
   ].filter(Boolean);
   return texts.said([WORDS[verdict], ...errors]);

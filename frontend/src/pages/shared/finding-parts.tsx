@@ -1,6 +1,6 @@
 // Parts of an advice finding that several pages show: its headline, and one labeled fact.
 import type { ComponentChildren } from "preact";
-import type { AdviceRow } from "../../api/types";
+import type { AdviceRow, AdviceTable } from "../../api/types";
 import { color, type Category } from "../../lib/color";
 import { exactDuration, percent } from "../../lib/format";
 import { t } from "../../i18n";
@@ -75,8 +75,13 @@ export function Finding({ row, testid = "finding", id, onTurn, open = !onTurn, .
 }
 
 /** What a row saves of the judged time, exactly. */
-export const savingOf = ({ saving_ns }: AdviceRow, judged_ns: number): string | null =>
-  saving_ns === null ? null : t.advice.savingOf(exactDuration(saving_ns), exactDuration(judged_ns));
+export const savingOf = (
+  { saving_ns }: AdviceRow,
+  { net_ns, judged_ns }: Pick<AdviceTable, "net_ns" | "judged_ns">,
+): string | null =>
+  saving_ns === null
+    ? null
+    : t.advice.savingOf(exactDuration(saving_ns), exactDuration(net_ns), net_ns < judged_ns);
 
 interface FactProps {
   id: string;

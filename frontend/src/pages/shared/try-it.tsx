@@ -49,14 +49,15 @@ function Answer({ selected, change }: Omit<TryItProps, "label">) {
         {texts.replaying}
       </span>
     );
-  const { measured_ns, predicted_ns, gain_ns, gain_share, gain_low_ns, gain_high_ns } = loaded.value;
+  const { measured_ns, net_ns, predicted_ns, gain_ns, gain_share, gain_low_ns, gain_high_ns } = loaded.value;
   if (measured_ns === null || predicted_ns === null)
     return (
       <span class="muted" role="status" data-testid="tried" data-value="">
         {texts.unknown}
       </span>
     );
-  const of = (ns: number | null): number | null => (ns === null ? null : ns / measured_ns);
+  const of = (ns: number | null): number | null =>
+    ns === null || net_ns === null ? null : Math.min(ns / net_ns, 1);
   return (
     <span role="status" data-testid="tried" data-value={gain_ns ?? ""}>
       <span title={`${exactDuration(measured_ns)} → ${exactDuration(predicted_ns)}`}>

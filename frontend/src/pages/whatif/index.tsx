@@ -217,7 +217,8 @@ function Key({ result }: { result: Result }) {
   const measured = result.measured_ns;
   const less = (ns: number | null): number | null =>
     ns === null || measured === null ? null : measured - ns;
-  const share = (ns: number | null): number | null => (ns === null || !measured ? null : ns / measured);
+  const share = (ns: number | null): number | null =>
+    ns === null || !result.net_ns ? null : Math.min(ns / result.net_ns, 1);
   return (
     <div class="figures-row">
       <KeyFigure

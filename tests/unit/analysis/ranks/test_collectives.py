@@ -48,7 +48,7 @@ def test_the_parts_of_a_step_sum_to_it() -> None:
     columns = [name for name in part.__struct_fields__ if name not in ("names", "bounds")]
     assert {name: getattr(part, name).tolist() for name in columns} == {
         "duration_ns": [100_000], "computation_ns": [30_000], "communication_ns": [30_000],
-        "overlap_ns": [10_000], "exposed_ns": [20_000], "copy_ns": [10_000], "idle_ns": [40_000],
+        "overlap_ns": [10_000], "exposed_ns": [15_000], "copy_ns": [15_000], "idle_ns": [40_000],
         "incomplete": [False],
     }  # fmt: skip
     assert {name: bound.tolist() for name, bound in part.bounds.items()} == {

@@ -175,7 +175,7 @@ def test_a_replay_that_contradicts_the_account_gives_no_verdict(
 
     def wrong(trace: Trace, part: JudgedPart, account: Account) -> ClassGains:
         return ClassGains(
-            100_000, 1, {"host": 100_000}, 0, {"python": 100_000, "dispatch": 0}, 1_000
+            100_000, 100_000, 1, {"host": 100_000}, 0, {"python": 100_000, "dispatch": 0}, 1_000
         )
 
     monkeypatch.setattr(verdicts, "class_gains", wrong)

@@ -53,12 +53,12 @@ export const advice = {
     note: (step: number | null, steps: number) =>
       `of ${step === null ? plural(steps, "step") : `step ${step}`}, at most`,
     unknown: "no saving is known",
-    help: "All findings fixed together, by one replay: the sum of what each saves behind those above it.",
+    help: "All findings fixed together, by one replay: the sum of what each saves behind those above it. A share is of the step without the profiler's own time, where the recording tells it.",
   },
   perStep: {
     label: "Per step",
     unit: "ns, all analyzed steps",
-    note: (whole: string) => `of ${whole}`,
+    note: (whole: string, isNet: boolean) => `of ${whole}${isNet ? " without the profiler" : ""}`,
     help: "The savings of all findings by the number of analyzed steps.",
   },
   findings: {
@@ -81,7 +81,8 @@ export const advice = {
   nothingBy: (looked: number, silent: number) =>
     `${plural(looked, "check")} found nothing worth half a percent of the time${silent > 0 ? `; ${count(silent)} skipped: missing data` : ""}.`,
   noSaving: "No saving is known",
-  savingOf: (saving: string, whole: string) => `${saving} of ${whole}`,
+  savingOf: (saving: string, whole: string, isNet: boolean) =>
+    `${saving} of ${whole}${isNet ? " without the profiler's own time" : ""}`,
   fix: "Fix",
   before: "Before",
   after: "After",

@@ -1,6 +1,6 @@
 // English texts of the comparison of two runs.
 import type { ComponentChildren } from "preact";
-import type { Condition, Diff, DiffAllocator, DiffMemory, DiffRow } from "../../../api/types";
+import type { Condition, Diff, DiffAllocator, DiffFigure, DiffMemory, DiffRow } from "../../../api/types";
 import { plural } from "../../count";
 
 const verdicts: Record<DiffRow["verdict"], string> = {
@@ -70,7 +70,8 @@ export const diff = {
     label: (time: Diff["time"]) => `Change of ${time} time`,
     help: (base: string, now: string) => `From ${base} to ${now} per step: all rows of the table`,
   },
-  bySpread: (error: string) => `± ${error} by the spread of steps`,
+  bySpread: (error: string, test: DiffFigure["test"] = null) =>
+    `± ${error} by the spread of ${test === "paired" ? "the differences between n-th steps" : "steps"}`,
   byBounds: (error: string) => `± ${error} by error bounds`,
   /** What was said of a change, one after the other. */
   said: (parts: readonly string[]) => parts.join(", "),
@@ -225,7 +226,10 @@ export const diffTables = {
     title: "Significance",
     help: "Whether the change is more than the spread of steps (99 %) and the error bounds of inferred times.",
   },
-  noise: { title: "± Noise", help: "How far off the change may be by the spread over steps." },
+  noise: {
+    title: "± Noise",
+    help: "How far off the change may be by the spread over steps, by the test of the step's figures.",
+  },
   bound: { title: "± Bound", help: "How far off the change may be as device times are inferred." },
   deviceChange: { title: "Device change", help: "The change of its device time per step." },
   hostChange: { title: "Host change", help: "The change of its host time per step." },

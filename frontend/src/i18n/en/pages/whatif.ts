@@ -44,7 +44,7 @@ export const whatif = {
   ofOne: "of 1",
   gainNote: (time: string) => `${time} per step`,
   gainHelp:
-    "Of the step as it was recorded, with the least and the greatest gain of several replays: waits that shrink or not, a full or an empty queue, the profiler's own time, the bounds of inferred times.",
+    "Of the step without the profiler's own time, with the least and the greatest gain of several replays: waits that shrink or not, a full or an empty queue, the profiler's own time, the bounds of inferred times.",
   error: "Model error",
   replayed: (time: string) => `replayed: ${time}`,
   errorHelp:

@@ -40,12 +40,12 @@ export const advice: Translation<typeof english.advice> = {
     unit: "/ 1",
     note: (step, steps) => (step === null ? `占 ${count(steps)} 个迭代，至多` : `占迭代 ${step}，至多`),
     unknown: "没有已知的可节省时间",
-    help: "一次重放中修复所有问题：等于每个问题在修复上方问题之后可节省时间之和。",
+    help: "一次重放中修复所有问题：等于每个问题在修复上方问题之后可节省时间之和。在采集内容允许时，比例不含 profiler 自身的时间。",
   },
   perStep: {
     label: "每个迭代",
     unit: "ns，所有被评估的迭代",
-    note: (whole) => `共 ${whole}`,
+    note: (whole, isNet) => `共 ${whole}${isNet ? "（不含 profiler）" : ""}`,
     help: "所有问题的可节省时间除以被评估的迭代数。",
   },
   findings: {
@@ -68,7 +68,7 @@ export const advice: Translation<typeof english.advice> = {
   nothingBy: (looked, silent) =>
     `${count(looked)} 条规则没有发现值得改进（超过时间的 0.5 %）之处${silent > 0 ? `；${count(silent)} 条无法检查：采集中缺少所需的数据` : ""}。`,
   noSaving: "没有已知的可节省时间",
-  savingOf: (saving, whole) => `${saving}，共 ${whole}`,
+  savingOf: (saving, whole, isNet) => `${saving}，共 ${whole}${isNet ? "（不含 profiler 自身的时间）" : ""}`,
   fix: "如何改进",
   before: "修改前",
   after: "修改后",

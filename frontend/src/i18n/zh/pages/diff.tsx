@@ -67,7 +67,8 @@ export const diff: Translation<typeof english.diff> = {
     label: (time) => `${TIMES[time]}的变化`,
     help: (base, now) => `每个迭代从 ${base} 变为 ${now}：表格中所有行之和`,
   },
-  bySpread: (error) => `± ${error}（迭代间的波动）`,
+  bySpread: (error, test = null) =>
+    `± ${error}（${test === "paired" ? "对应迭代之差的波动" : "迭代间的波动"}）`,
   byBounds: (error) => `± ${error}（误差界）`,
   said: (parts) => parts.join("，"),
   fromTo: (what, base, now, said) => `${what}：从 ${base} 变为 ${now}，${said}`,

@@ -38,7 +38,7 @@ export const whatif: Translation<typeof english.whatif> = {
   ofOne: "（全部为 1）",
   gainNote: (time) => `每个迭代 ${time}`,
   gainHelp:
-    "占采集所得迭代时长的比例，并给出多次重放中的最小与最大收益：等待是否缩短、队列满或空、profiler 自身的时间、推断时间的误差界。",
+    "占不含 profiler 自身时间的迭代时长的比例，并给出多次重放中的最小与最大收益：等待是否缩短、队列满或空、profiler 自身的时间、推断时间的误差界。",
   error: "重放误差",
   replayed: (time) => `重放：${time}`,
   errorHelp: "仅凭时长与已知依赖重放未改动的迭代，与实测的偏差。偏差越小，预测越可信。",
