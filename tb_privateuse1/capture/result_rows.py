@@ -165,9 +165,14 @@ def _read_each(
                 raise failed[name]
             columns.update(_columns(name, answers[name]))
         except Exception as error:
-            # The codes are streams-failed and times-failed.
-            notes.add(f"{name.split('_')[1]}-failed", f"{name}() of the backend failed: {error}")
+            notes.add(_code(name), f"{name}() of the backend failed: {error}")
     return elapsed, columns
+
+
+def _code(name: str) -> str:
+    if name == "event_times":
+        return "times-failed"
+    return "streams-failed"
 
 
 def _columns(name: str, answers: Sequence[Any]) -> _Columns:
