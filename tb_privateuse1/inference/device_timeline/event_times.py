@@ -116,19 +116,19 @@ def measured_streams(inputs: list[StreamInput], times: list[DeviceTimes]) -> lis
     They stay as they are if nothing ties the device's clock to the host's: no wait returned in the
     recording, and no idle device kept the host's pace.
     """
+    tick = times[0].resolution_ns
     device, host, anchors = [], [], []
     by_event = [_by_event(stream, own) for stream, own in zip(inputs, times, strict=True)]
     for stream, at in zip(inputs, by_event, strict=True):
         # Behind the end of an operator there is no record before its time stamp.
         use = (at != MISSING) & stream.events.is_end
         idle = idle_events(stream)
-        device.append(at[use])
+        device.append(at[use] + tick)  # the clock shows its last tick: no event is later
         host.append(stream.events.host_low_ns[use] + stream.c.latency_ns)
         anchors.append(idle[use])
     clock = fit_clock(np.concatenate(device), np.concatenate(host), np.concatenate(anchors))
     if clock is None:
         return inputs
-    tick = times[0].resolution_ns
     return [
         replace(
             stream,
