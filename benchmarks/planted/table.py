@@ -70,7 +70,7 @@ class Row(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Return the savings together, as a share of the recorded step."""
+        """Return the savings together, as a share of the step without the profiler."""
         return together(self.found)
 
     @property

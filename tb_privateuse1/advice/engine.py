@@ -38,7 +38,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.renamed import renamed
 
 AdviceSeverity = Literal["high", "medium", "low", "note"]
-"""By the saving's share of ``net_ns``; ``note``: unknown, or below ``NOISE``."""
+"""By the saving's share of ``judged_net_ns``; ``note``: unknown, or below ``NOISE``."""
 
 HIGH, MEDIUM = 0.10, 0.03
 """Shares of the step. A tenth is worth a day's work. Other tools draw their line at 3 to 5 %;
@@ -63,7 +63,7 @@ class AdviceRow(Struct, frozen=True):
     """Of this fix alone, over all judged steps; null if unknown."""
     saving_per_step_ns: int | None
     saving_share: float | None
-    """Of ``net_ns``, 0 to 1."""
+    """Of ``judged_net_ns``, 0 to 1."""
     saving_low_ns: int | None
     saving_high_ns: int | None
     """The range of the saving; null without a change, or without bounds of inferred times."""
@@ -71,7 +71,7 @@ class AdviceRow(Struct, frozen=True):
     """What it saves behind the rows above it: with all changes above made first. The sum over all
     rows is what all of them save together."""
     behind_share: float | None
-    """Of ``net_ns``."""
+    """Of ``judged_net_ns``."""
     how: str
     """How the saving was computed."""
     next: NextLimit | None
@@ -114,7 +114,7 @@ class Advice(Struct, frozen=True):
     """The classes of the account that no finding is about, the largest first."""
     judged_ns: int
     """The judged steps' windows: complete steps, or the selected one."""
-    net_ns: int
+    judged_net_ns: int
     """That without the profiler's own time, as the replay estimates it; all of it where that is not
     known. Savings are shares of it."""
     steps: int
@@ -178,7 +178,7 @@ def advised(
         fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported),
         open=open_classes(case, kept),
         judged_ns=case.window_ns,
-        net_ns=savings.net_ns,
+        judged_net_ns=savings.net_ns,
         steps=len(case.steps),
     )
     made = [row.saving.change for row in kept if row.saving is not None]

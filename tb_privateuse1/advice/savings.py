@@ -67,7 +67,7 @@ class Savings:
 
     @property
     def net_ns(self) -> int:
-        """Return the judged time in ns without the profiler's own, of which savings are shares.
+        """Return the judged time in ns without the profiler's own, the whole of a saving's share.
 
         It is the judged time itself where nothing was replayed.
         """

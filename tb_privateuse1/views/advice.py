@@ -38,7 +38,7 @@ class AdviceTable(engine.Advice, Result, frozen=True, kw_only=True):
     saving_ns: int
     """Of all rows together: the sum of their ``behind_ns``."""
     saving_share: float
-    """Of ``net_ns``."""
+    """Of ``judged_net_ns``."""
 
 
 def advice(
@@ -62,7 +62,7 @@ def advice(
         causes=tuple(sorted((c for c in causes if c), key=lambda c: -(c.saving_ns or 0))),
         recording=summary(trace),
         saving_ns=saving,
-        saving_share=saving / result.net_ns if result.net_ns else 0.0,
+        saving_share=saving / result.judged_net_ns if result.judged_net_ns else 0.0,
     )
 
 
@@ -80,5 +80,5 @@ def _cause(cause: str, result: engine.Advice) -> CauseRow | None:
     if not rows:
         return None
     saving = sum(known) if known else None
-    share = saving / result.net_ns if saving is not None and result.net_ns else None
+    share = saving / result.judged_net_ns if saving is not None and result.judged_net_ns else None
     return CauseRow(cause, len(rows), saving, share)

@@ -65,7 +65,7 @@ export interface AdviceTable {
   fine: FineRow[];
   open: OpenClass[];
   judged_ns: number;
-  net_ns: number;
+  judged_net_ns: number;
   steps: number;
   provenance: Provenance;
   causes: CauseRow[];

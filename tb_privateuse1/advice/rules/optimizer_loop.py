@@ -51,14 +51,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
         return
     per_step = len(children) / max(len(case.steps), 1)
-    # One optimizer may call others: the name is that of the one with most of the operators.
-    calls = np.bincount(ops.name[ops.parent[children]])
-    name = case.trace.text(int(np.argmax(calls))).removeprefix("Optimizer.step#")
-    name = name.removesuffix(".step")
     yield RuleFinding(
         title=say(
             "{name} updates one parameter after the other: {each:,.0f} operators {per_step}",
-            name=name,
+            name=_name(case, children),
             each=per_step,
             per_step=case.per_step,
         ),
@@ -88,6 +84,14 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         source=case.source(steps),
         lacks=case.lacks("device"),
     )
+
+
+def _name(case: RuleContext, children: I64) -> str:
+    """Return the optimizer that calls most of these operators: one may call others."""
+    ops = case.trace.ops
+    calls = np.bincount(ops.name[ops.parent[children]])
+    name = case.trace.text(int(np.argmax(calls))).removeprefix("Optimizer.step#")
+    return name.removesuffix(".step")
 
 
 def _fused(case: RuleContext, is_step: Bools) -> Slow:

@@ -1,4 +1,4 @@
-"""Whether two recordings are of a program that repeats: their n-th steps can be paired."""
+"""Compare the names of steps: those of a program that repeats can be paired."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class ClassGains(Struct, frozen=True):
     step_ns: int
     """The mean length of the replayed steps."""
     net_ns: float
-    """That without the profiler's own time, of which gains are shares."""
+    """That without the profiler's own time, the whole of a gain's share."""
     steps: int
     groups: Mapping[Group, int]
     device_most_ns: int

@@ -48,7 +48,7 @@ def uncut(trace: Trace, steps: I64) -> Excerpt:
 
 
 def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
-    """Return the middle ones of ``steps``, with at most ``most`` events.
+    """Return the middle ones of ``steps`` and one before them, with at most ``most`` events.
 
     It is the trace itself if that has no more. None if a single step has more.
     """
@@ -63,7 +63,8 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
     # Steps in between that are not judged are replayed, too.
     chosen = steps[first : first + count]
     chosen = chosen[chosen < chosen[0] + count]
-    low, high = int(chosen[0]), int(chosen[-1]) + 1
+    low, chosen = _with_lead(chosen, count)
+    high = int(chosen[-1]) + 1
     start = int(min(table.host_start_ns[low], table.start_ns[low]))
     stop = int(max(table.host_end_ns[high - 1], table.end_ns[high - 1]))
     ops, launches, kernels, frames = (
@@ -85,6 +86,21 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
     )
     window = judged_window.judged_window(trace, chosen)
     return Excerpt(part, chosen - low, ops, launches, kernels, window, chosen)
+
+
+def _with_lead(chosen: I64, count: int) -> tuple[int, I64]:
+    """Return the first step of the excerpt, and the chosen steps behind it.
+
+    What the host gains in the first replayed step it gains once: the device has not caught up
+    with it yet. So that step is replayed and does not count, as the steps before it do in the whole
+    trace. Where the trace has no step before, or a single one fits, the first one counts.
+    """
+    low = int(chosen[0])
+    if low and int(chosen[-1]) - low + 1 < count:
+        return low - 1, chosen
+    if low and len(chosen) > 1:
+        return low, chosen[1:]
+    return low, chosen
 
 
 def _event_waits(waits: EventWaits, launches: I64) -> I64:

@@ -80,7 +80,7 @@ class Baseline(Struct, frozen=True):
         return self.others[made.names.index("no_profiler")] if made.is_net else self.held
 
     def net_ns(self, judged_ns: float, steps: I64) -> float:
-        """Return a step's judged time in ns less the profiler's own, of which gains are shares.
+        """Return a step's judged time in ns less the profiler's own, the whole of a gain's share.
 
         The profiler's is the mean of ``steps``, as the replay without it gains it; 0 where it is
         not known.

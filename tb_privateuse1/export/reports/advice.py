@@ -93,8 +93,8 @@ def saving_sentence(result: AdviceTable) -> str:
     where = _judged_steps(result)
     if not result.rows:
         return f"No findings in {where}."
-    where += f" of {with_unit('net_ns', result.net_ns // max(result.steps, 1))}"
-    if result.net_ns < result.judged_ns:
+    where += f" of {with_unit('judged_net_ns', result.judged_net_ns // max(result.steps, 1))}"
+    if result.judged_net_ns < result.judged_ns:
         where += ", without the profiler's own time,"
     if not result.saving_share:
         return f"No finding in {where} has an estimated saving."

@@ -174,6 +174,20 @@ def test_one_exposed_communication() -> None:
 
 
 @needs_traces
+def test_the_verdict_gains_what_the_advice_saves() -> None:
+    """1.4: exposed communication gained 18.9 % in two steps, 12.6 % in all: the first one's excess.
+
+    What the host gains in the first replayed step, it gains once.
+    """
+    made = recorded("cuda/dlrm_graphs_rank0")
+    found = overview(made).verdict
+    assert found is not None
+    (of_class,) = (one for one in found.gains if one.name == "exposed_communication")
+    (row,) = (one for one in advice(made).rows if one.rule == "exposed_communication")
+    assert of_class.gain_share == pytest.approx(row.saving_share, abs=0.01)
+
+
+@needs_traces
 def test_fine() -> None:
     """1.5: "no call blocks the host" stood below "host-blocked: hipFree 88.6 %"."""
     made = recorded("rocm/mi300_resnet_ddp_no_pool")

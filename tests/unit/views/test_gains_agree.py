@@ -30,7 +30,9 @@ def check(trace: Trace, **window: int | str) -> int:
         alone = ask(trace, [row.change], **window)
         assert row.saving_per_step_ns == alone.gain_ns, row.change
         assert row.saving_share == pytest.approx(alone.gain_share, rel=1e-6), row.change
-        assert answer.net_ns == pytest.approx((alone.net_ns or 0) * max(answer.steps, 1), rel=1e-6)
+        assert answer.judged_net_ns == pytest.approx(
+            (alone.net_ns or 0) * max(answer.steps, 1), rel=1e-6
+        )
         if alone.net_ns != alone.measured_ns:
             without = ask(trace, ["profiler=0"], **window)
             assert alone.net_ns == pytest.approx(without.predicted_ns, rel=1e-6, abs=2)
@@ -44,7 +46,7 @@ def check(trace: Trace, **window: int | str) -> int:
         behind = (both.gain_ns or 0) - (before.gain_ns or 0)
         assert row.behind_ns == behind * max(answer.steps, 1), row.change
     assert answer.saving_ns == sum(row.behind_ns or 0 for row in answer.rows)
-    assert 0 <= answer.saving_ns <= answer.net_ns <= answer.judged_ns
+    assert 0 <= answer.saving_ns <= answer.judged_net_ns <= answer.judged_ns
     assert all(0 <= (row.saving_share or 0) <= 1 for row in answer.rows)
     return len(made)
 

@@ -132,8 +132,8 @@ function KeyFigures({ result }: { result: Result }) {
         unit={texts.perStep.unit}
         value={known ? duration(result.saving_ns / Math.max(1, result.steps)) : "–"}
         note={texts.perStep.note(
-          duration(result.net_ns / Math.max(1, result.steps)),
-          result.net_ns < result.judged_ns,
+          duration(result.judged_net_ns / Math.max(1, result.steps)),
+          result.judged_net_ns < result.judged_ns,
         )}
         help={texts.perStep.help}
       />

@@ -77,11 +77,11 @@ export function Finding({ row, testid = "finding", id, onTurn, open = !onTurn, .
 /** What a row saves of the judged time, exactly. */
 export const savingOf = (
   { saving_ns }: AdviceRow,
-  { net_ns, judged_ns }: Pick<AdviceTable, "net_ns" | "judged_ns">,
+  { judged_net_ns, judged_ns }: Pick<AdviceTable, "judged_net_ns" | "judged_ns">,
 ): string | null =>
   saving_ns === null
     ? null
-    : t.advice.savingOf(exactDuration(saving_ns), exactDuration(net_ns), net_ns < judged_ns);
+    : t.advice.savingOf(exactDuration(saving_ns), exactDuration(judged_net_ns), judged_net_ns < judged_ns);
 
 interface FactProps {
   id: string;

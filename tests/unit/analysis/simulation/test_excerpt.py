@@ -45,6 +45,21 @@ def test_the_middle_of_a_long_one(trace: Trace) -> None:
     assert size <= 2 * 60
 
 
+def test_the_step_before_leads_in(trace: Trace) -> None:
+    """The first replayed step gains what the host gains once: it does not count."""
+    part = excerpt.cut_excerpt(trace, np.arange(STEPS), 60)
+    assert part is not None
+    assert part.steps.min() == 1
+    assert part.chosen.min() > 1
+    assert len(part.trace.steps) == len(part.steps) + 1
+
+
+def test_the_first_recorded_step_has_none_before(trace: Trace) -> None:
+    part = excerpt.cut_excerpt(trace, np.arange(1), 60)
+    assert part is not None
+    assert part.steps.tolist() == [0]
+
+
 def test_links_lead_to_the_same_rows(trace: Trace) -> None:
     """Links refer to the same rows as in the whole trace."""
     part = excerpt.cut_excerpt(trace, np.arange(STEPS), 60)
