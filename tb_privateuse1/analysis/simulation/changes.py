@@ -308,7 +308,8 @@ def apply_changes(
         if change.kind in RECORDING:
             of_stacks = change.kind == "stacks"
             taken = profiler_shares(trace, graph.points, of_stacks=of_stacks)
-            factors.host *= 1 - (1 - change.factor) * taken
+            whole = profiler_shares(trace, graph.points)
+            factors.scale_profiler(taken, taken / np.where(whole > 0, whole, 1), change.factor)
         if with_callers and change.kind not in _OF_RANGES:
             touched = replace(touched, ranges=calling_code(trace, touched.ranges))
         factors.scale(touched, change.factor)

@@ -254,7 +254,7 @@ def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) 
     # Without the profiler, there is nothing of it to take away.
     without: tuple[Name, ...] = ()
     if any(change.kind in changes.RECORDING for change in made):
-        without = ("no_profiler",)
+        without = ("no_profiler", "costly_profiler")
     of_loader = is_of_loader(made)
     return _plan_weights(graph, base, weights, with_callers, without=without, of_loader=of_loader)
 

@@ -7,7 +7,8 @@ there or not: its removal is a change of the program, as that of an operator is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from tb_privateuse1.analysis.account.classification import KINDS as DEVICE_CLASS
 from tb_privateuse1.analysis.simulation import delays
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, WAIT, Graph
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
+from tb_privateuse1.analysis.simulation.pace import Pace, find_paces
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.steps import breakdown
@@ -157,7 +159,10 @@ class Factors:
         n, nodes = len(graph.points), len(graph.time_ns)
         self._graph = graph
         self.host = np.ones(n)
-        """Of the host's time before each point."""
+        """Of the host's time before each point, besides that in ranges."""
+        self.events = np.ones(n)
+        """Of the profiler's events in it."""
+        self._made: list[tuple[Ranges, float]] = []
         self.device = np.ones(nodes - n)
         """Of each activity."""
         self.pauses = np.ones(nodes - n)
@@ -170,7 +175,7 @@ class Factors:
     def scale(self, scope: Scope, factor: float) -> None:
         """Multiply what is in a scope."""
         graph = self._graph
-        self.host *= 1 - (1 - factor) * thread_shares(graph, scope.ranges)
+        self._made.append((scope.ranges, factor))
         self.device *= 1 - (1 - factor) * scope.kernels
         kind = graph.edges.kind
         for name in scope.between:
@@ -185,13 +190,21 @@ class Factors:
         if factor == 0 and scope.waiters is not None:
             self.freed |= waits_of(graph, scope.waiters)
 
+    def scale_profiler(self, taken: Shares, ranges: Shares, factor: float) -> None:
+        """Multiply the profiler's time: ``taken`` of the host's time, for ``ranges`` of all."""
+        self.host *= 1 - (1 - factor) * taken
+        self.events *= 1 - (1 - factor) * ranges
+
     def weights(self) -> Weights:
         """Return the recording's weights, multiplied."""
         graph, n, recorded = self._graph, len(self.host), self._graph.weights
         length, gap = recorded.length.copy(), recorded.gap.copy()
         delay, at = _scaled(recorded.delay, self.delays), recorded.at.copy()
         length[n:] = _scaled(length[n:], self.device)
-        gap[:n] = _scaled(gap[:n], self.host)
+        events = recorded.events.copy()
+        host, kept = self._on_host(find_paces(self._made))
+        gap[:n] = _scaled(gap[:n], host)
+        events[:n] *= kept
         gap[n:] = _scaled(gap[n:], self.pauses)
         ends = graph.wait_end[self.freed]
         delay[ends] = 0
@@ -199,7 +212,26 @@ class Factors:
         wait = np.where(graph.edges.kind == WAIT, graph.edges.wait, NONE)
         no_wait = lookup(self.freed, wait, False) | (recorded.edge_gap == NEVER)
         edge_gap = np.where(no_wait, NEVER, _scaled(recorded.edge_gap, self.edges))
-        return Weights(length, gap, delay, edge_gap, at)
+        return Weights(length, gap, delay, edge_gap, at, events)
+
+    def _on_host(self, paces: Mapping[int, Pace]) -> tuple[Shares, Shares]:
+        """Return by what the host's times, and the profiler's events in them, are multiplied."""
+        points, events = self._graph.points, self._graph.events
+        host, kept = self.host.copy(), self.events.copy()
+        for thread, pace in paces.items():
+            low, high = np.searchsorted(points.thread, [thread, thread + 1])
+            at, before = points.at_ns[low:high], points.before[low:high]
+            since = np.where(before >= 0, points.at_ns[before], at)
+            until = partial(events.until, thread)
+            lost = pace.lost(_elapsed, at) - pace.lost(_elapsed, since)
+            host[low:high] *= 1 - lost / np.maximum(at - since, 1)
+            gone = pace.lost(until, at) - pace.lost(until, since)
+            kept[low:high] *= 1 - gone / np.maximum(until(at) - until(since), 1)
+        return host, kept
+
+
+def _elapsed(at_ns: I64) -> I64:
+    return at_ns
 
 
 def _caused(graph: Graph, name: Between) -> Bools:
