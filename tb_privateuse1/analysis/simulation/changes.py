@@ -296,21 +296,26 @@ def _launched(trace: Trace, ops: Bools) -> Shares:
 
 
 def apply_changes(
-    graph: Graph, trace: Trace, changes: tuple[Change, ...], *, with_callers: bool = False
+    graph: Graph,
+    trace: Trace,
+    changes: tuple[Change, ...],
+    earlier: tuple[Change, ...] = (),
+    *,
+    with_callers: bool = False,
 ) -> Weights:
-    """Return the recording's weights with the changes applied.
+    """Return the recording's weights with the changes applied, on top of ``earlier`` ones.
 
     ``with_callers`` changes the code that leads to each range, too (``calling_code``).
     """
     factors = scopes.Factors(graph)
-    for change in changes:
+    for place, change in enumerate((*earlier, *changes)):
         touched = change_scope(trace, change)
         if change.kind in RECORDING:
             of_stacks = change.kind == "stacks"
             taken = profiler_shares(trace, graph.points, of_stacks=of_stacks)
             whole = profiler_shares(trace, graph.points)
             factors.scale_profiler(taken, taken / np.where(whole > 0, whole, 1), change.factor)
-        if with_callers and change.kind not in _OF_RANGES:
+        if with_callers and place >= len(earlier) and change.kind not in _OF_RANGES:
             touched = replace(touched, ranges=calling_code(trace, touched.ranges))
         factors.scale(touched, change.factor)
     return factors.weights()

@@ -47,7 +47,8 @@ def find_paces(made: Sequence[tuple[Ranges, float]]) -> dict[int, Pace]:
     found: dict[int, list[tuple[intervals.Set, float]]] = {}
     for ranges, factor in made:
         for thread, times in ranges.by_thread():
-            found.setdefault(thread, []).append((times, factor))
+            if len(times[0]):
+                found.setdefault(thread, []).append((times, factor))
     return {thread: _pace(own) for thread, own in found.items()}
 
 

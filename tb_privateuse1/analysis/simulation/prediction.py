@@ -66,6 +66,10 @@ class Baseline(Struct, frozen=True):
     assumptions: Assumptions
     held: I64
     others: tuple[I64, ...]
+    weights: Weights
+    """What is replayed: gains are on top of it."""
+    earlier: tuple[Change, ...] = ()
+    """The changes in it."""
 
     @property
     def bare(self) -> I64:
@@ -94,17 +98,17 @@ def replay_baseline(
     recorded = _lengths(graph, graph.time_ns, graph.weights.length)
     made = find_assumptions(trace, graph, apart, only=only)
     others = tuple(durations_each(graph, list(made.under(graph.weights))))
-    return Baseline(made, recorded, others)
+    return Baseline(made, recorded, others, graph.weights)
 
 
 def change_baseline(
     trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]
-) -> tuple[Graph, Baseline]:
-    """Return the graph and its replays with changes: what comes next gains on top of them."""
+) -> Baseline:
+    """Return the replays with changes: what comes next gains on top of them."""
     changed = changes.apply_changes(graph, trace, made)
     weights = base.assumptions.judged(graph.weights, changed)
     held, *others = durations_each(graph, [weights, *base.assumptions.under(weights)])
-    return replace(graph, weights=weights), Baseline(base.assumptions, held, tuple(others))
+    return Baseline(base.assumptions, held, tuple(others), weights, made)
 
 
 class GainRange(Struct, frozen=True):
@@ -249,8 +253,9 @@ class _Plan(Struct, frozen=True):
 
 
 def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> _Plan:
-    with_callers = changes.apply_changes(graph, trace, made, with_callers=True)
-    weights = changes.apply_changes(graph, trace, made)
+    earlier = base.earlier
+    with_callers = changes.apply_changes(graph, trace, made, earlier, with_callers=True)
+    weights = changes.apply_changes(graph, trace, made, earlier)
     # Without the profiler, there is nothing of it to take away.
     without: tuple[Name, ...] = ()
     if any(change.kind in changes.RECORDING for change in made):
@@ -280,7 +285,7 @@ def _plan_weights(
     """Return what is to be replayed. ``without`` are assumptions that contradict the change."""
     made = base.assumptions
     weights = made.judged(graph.weights, weights)
-    shortens, lengthens = _directions(graph.weights, weights)
+    shortens, lengthens = _directions(base.weights, weights)
     under = dict(zip(made.names, made.under(weights), strict=True))
     return _Plan(
         weights=weights,

@@ -117,7 +117,8 @@ def left_ns(was: tuple[I64, Shares], now: tuple[I64, Shares], each_ns: float) ->
     taken = np.minimum(count * each_ns, _MOST * gap)
     most = _MOST * np.abs(gap - left)
     gone = np.clip((count - remaining) * each_ns, -most, most)
-    return np.clip(taken - gone, 0, _MOST * left)
+    found: Shares = np.clip(taken - gone, 0, _MOST * left)
+    return found
 
 
 def profiler_ns(trace: Trace, instants: intervals.Set) -> int:

@@ -48,8 +48,8 @@ class Weights(Struct, frozen=True):
 
     ``length`` is a node's own time, ``gap`` the time since the end of its predecessor in the chain,
     ``delay`` the time after all dependencies, ``edge_gap`` the time since the end of an edge's
-    source. ``events`` are the profiler's in each gap, a number. A node happens at ``at`` or later, or at any time if that is ``NEVER``; each node
-    without dependencies has one.
+    source. A node happens at ``at`` or later, or at any time if that is ``NEVER``; each node
+    without dependencies has one. ``events`` are the profiler's in each gap, a number.
     """
 
     length: I64
