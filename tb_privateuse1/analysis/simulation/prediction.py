@@ -38,6 +38,16 @@ CENTRAL: tuple[Name, ...] = ("no_nameless_delays", "no_profiler")
 _FEWEST = 2
 """Steps with which the error of their mean is known."""
 
+_STUDENT = (4.17, 2.28, 1.92, 1.78, 1.70, 1.65, 1.62, 1.59, 1.57, 1.56)
+"""Student's t, within which a mean of n + 2 steps is from the true one in 85 % of recordings, in
+standard errors: a range is meant to hold that many gains. It is 1.44 for many steps."""
+_NORMAL, _BESIDES = 1.44, 1.11
+"""The same of more steps: the second number, by their degrees of freedom, comes on top."""
+
+REPLACED = 0.07
+"""In a step a replacement takes what it takes alone, but for this share: the median of the four
+developed pairs whose changes say it (docs/internals/pairs.md)."""
+
 
 def durations_each(graph: Graph, weights: Sequence[Weights]) -> Iterator[I64]:
     """Yield the length of each step's window in each of several replays."""
@@ -171,10 +181,12 @@ class Prediction(Struct, frozen=True):
         return float(self.waits[rows].mean())
 
     def _noise_ns(self, rows: I64) -> float:
-        """Return the standard error of the mean gain of some steps; 0 of a single one."""
+        """Return how far the mean gain of some steps may be off; 0 of a single one."""
+        free = len(rows) - 1
         if len(rows) < _FEWEST:
             return 0.0
-        return float(self.gain[rows].std(ddof=1)) / math.sqrt(len(rows))
+        times = _STUDENT[free - 1] if free <= len(_STUDENT) else _NORMAL + _BESIDES / free
+        return times * float(self.gain[rows].std(ddof=1)) / math.sqrt(len(rows))
 
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:
@@ -254,14 +266,40 @@ class _Plan(Struct, frozen=True):
 
 def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> _Plan:
     earlier = base.earlier
-    with_callers = changes.apply_changes(graph, trace, made, earlier, with_callers=True)
+    others = [
+        changes.apply_changes(graph, trace, made, earlier, with_callers=True),
+        *(changes.apply_changes(graph, trace, one, earlier) for one in _otherwise(made)),
+    ]
     weights = changes.apply_changes(graph, trace, made, earlier)
     # Without the profiler, there is nothing of it to take away.
     without: tuple[Name, ...] = ()
     if any(change.kind in changes.RECORDING for change in made):
         without = ("no_profiler", "costly_profiler")
     of_loader = is_of_loader(made)
-    return _plan_weights(graph, base, weights, with_callers, without=without, of_loader=of_loader)
+    return _plan_weights(graph, base, weights, *others, without=without, of_loader=of_loader)
+
+
+def _otherwise(made: tuple[Change, ...]) -> list[tuple[Change, ...]]:
+    """Return the changes with faster and with slower replacements of what they change.
+
+    None if a range holds these anyway: a replacement that takes nearly as long as what it replaces
+    gains the small difference of two large times.
+    """
+    unsure = [
+        one.kind not in changes.RECORDING
+        and REPLACED * one.factor > MARGIN * abs(1 - one.factor)
+        and one.factor != 1
+        for one in made
+    ]
+    if not any(unsure):
+        return []
+    return [
+        tuple(
+            replace(one, factor=one.factor * (1 + error)) if is_unsure else one
+            for one, is_unsure in zip(made, unsure, strict=True)
+        )
+        for error in (-REPLACED, REPLACED)
+    ]
 
 
 def is_of_loader(made: tuple[Change, ...]) -> bool:
