@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.assumptions import Assumptions, Name, find_assumptions
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.mean_error import mean_error
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.trace import call_tree, device_times, intervals
 from tb_privateuse1.trace.columns import containing, lookup, previous
@@ -34,15 +35,6 @@ the median error of the developed pairs was 18 % when it was chosen (docs/intern
 
 CENTRAL: tuple[Name, ...] = ("no_nameless_delays", "no_profiler")
 """The assumptions that ``likely_gains`` and the replay's error need."""
-
-_FEWEST = 2
-"""Steps with which the error of their mean is known."""
-
-_STUDENT = (4.17, 2.28, 1.92, 1.78, 1.70, 1.65, 1.62, 1.59, 1.57, 1.56)
-"""Student's t, within which a mean of n + 2 steps is from the true one in 85 % of recordings, in
-standard errors: a range is meant to hold that many gains. It is 1.44 for many steps."""
-_NORMAL, _BESIDES = 1.44, 1.11
-"""The same of more steps: the second number, by their degrees of freedom, comes on top."""
 
 REPLACED = 0.07
 """In a step a replacement takes what it takes alone, but for this share: the median of the four
@@ -167,7 +159,7 @@ class Prediction(Struct, frozen=True):
         error = abs(float(self.error[rows].mean()))
         margin = max(error, MARGIN * abs(gain), float(self.least_ns))
         # How steps differ is independent of what the recording does not say.
-        noise = self._noise_ns(rows)
+        noise = mean_error(self.gain[rows].astype(np.float64))
         low = gain - math.hypot(max(gain - low, margin), noise)
         most = max(gain, float(self.held[rows].mean()))
         high = min(gain + math.hypot(max(high - gain, margin), noise), most)
@@ -179,14 +171,6 @@ class Prediction(Struct, frozen=True):
 
     def _waiting_ns(self, rows: I64) -> float:
         return float(self.waits[rows].mean())
-
-    def _noise_ns(self, rows: I64) -> float:
-        """Return how far the mean gain of some steps may be off; 0 of a single one."""
-        free = len(rows) - 1
-        if len(rows) < _FEWEST:
-            return 0.0
-        times = _STUDENT[free - 1] if free <= len(_STUDENT) else _NORMAL + _BESIDES / free
-        return times * float(self.gain[rows].std(ddof=1)) / math.sqrt(len(rows))
 
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:

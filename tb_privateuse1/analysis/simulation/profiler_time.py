@@ -33,9 +33,9 @@ _MOST = 0.8
 USUAL, COSTLY = 50, 75
 """Percentiles of the distances between events: their middle, and the end of their middle half.
 
-On 15 developed programs whose host limits the step, the time of the profiler (recorded less real
-step, by ranges) was in the middle half of the distances 13 times, and longer twice
-(docs/internals/pairs.md)."""
+Of 13 developed recordings whose host limits the step, the profiler's time for a range (recorded
+less real step, by ranges) was twice a distance of the middle half in ten, less in one and more in
+two (docs/internals/pairs.md)."""
 
 
 def is_dense(trace: Trace) -> bool:
