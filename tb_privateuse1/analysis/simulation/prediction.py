@@ -19,12 +19,12 @@ from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.assumptions import Assumptions, Name, find_assumptions
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
-from tb_privateuse1.analysis.simulation.mean_error import mean_error
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.trace import call_tree, device_times, intervals
 from tb_privateuse1.trace.columns import containing, lookup, previous
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.statistics import student_t
 from tb_privateuse1.trace.table import I64
 
 Times = NDArray[np.float64]
@@ -35,6 +35,12 @@ the median error of the developed pairs was 18 % when it was chosen (docs/intern
 
 CENTRAL: tuple[Name, ...] = ("no_nameless_delays", "no_profiler")
 """The assumptions that ``likely_gains`` and the replay's error need."""
+
+_FEWEST = 2
+"""Steps with which the error of their mean is known."""
+
+_OUTSIDE = 0.15
+"""A range is meant to hold 85 % of gains: the mean gain of few steps is as sure as that."""
 
 REPLACED = 0.07
 """In a step a replacement takes what it takes alone, but for this share: the median of the four
@@ -159,7 +165,7 @@ class Prediction(Struct, frozen=True):
         error = abs(float(self.error[rows].mean()))
         margin = max(error, MARGIN * abs(gain), float(self.least_ns))
         # How steps differ is independent of what the recording does not say.
-        noise = mean_error(self.gain[rows].astype(np.float64))
+        noise = self._noise_ns(rows)
         low = gain - math.hypot(max(gain - low, margin), noise)
         most = max(gain, float(self.held[rows].mean()))
         high = min(gain + math.hypot(max(high - gain, margin), noise), most)
@@ -171,6 +177,13 @@ class Prediction(Struct, frozen=True):
 
     def _waiting_ns(self, rows: I64) -> float:
         return float(self.waits[rows].mean())
+
+    def _noise_ns(self, rows: I64) -> float:
+        """Return how far the mean gain of some steps may be off; 0 of a single one."""
+        if len(rows) < _FEWEST:
+            return 0.0
+        error = float(self.gain[rows].std(ddof=1)) / math.sqrt(len(rows))
+        return float(student_t(_OUTSIDE, len(rows) - 1)) * error
 
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:
@@ -269,21 +282,20 @@ def _otherwise(made: tuple[Change, ...]) -> list[tuple[Change, ...]]:
     None if a range holds these anyway: a replacement that takes nearly as long as what it replaces
     gains the small difference of two large times.
     """
-    unsure = [
-        one.kind not in changes.RECORDING
-        and REPLACED * one.factor > MARGIN * abs(1 - one.factor)
-        and one.factor != 1
-        for one in made
-    ]
-    if not any(unsure):
-        return []
+    unsure = [_is_unsure(one) for one in made]
     return [
         tuple(
-            replace(one, factor=one.factor * (1 + error)) if is_unsure else one
-            for one, is_unsure in zip(made, unsure, strict=True)
+            replace(one, factor=one.factor * factor) if so else one
+            for one, so in zip(made, unsure, strict=True)
         )
-        for error in (-REPLACED, REPLACED)
+        for factor in (1 - REPLACED, 1 + REPLACED)
+        if any(unsure)
     ]
+
+
+def _is_unsure(one: Change) -> bool:
+    away = abs(1 - one.factor)
+    return one.kind not in changes.RECORDING and 0 < MARGIN * away < REPLACED * one.factor
 
 
 def is_of_loader(made: tuple[Change, ...]) -> bool:

@@ -7,7 +7,7 @@ there or not: its removal is a change of the program, as that of an operator is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -22,13 +22,12 @@ from tb_privateuse1.analysis.account.classification import KINDS as DEVICE_CLASS
 from tb_privateuse1.analysis.simulation import delays
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, WAIT, Graph
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
-from tb_privateuse1.analysis.simulation.pace import Pace, find_paces
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import containing, lookup
+from tb_privateuse1.trace.columns import containing, latest_not_after, lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -150,6 +149,50 @@ def host_times(trace: Trace) -> ClassIntervals:
         *(host_chain.host_intervals(trace, threads[i : i + 1], first, last)
           for i in range(len(threads))),
     ])  # fmt: skip
+
+
+class Pace(Struct, frozen=True):
+    """The factors of one thread's time: ``factor[i]`` from ``at_ns[i]`` to the next; 1 before.
+
+    Between two points of a graph a thread may do much: on a CPU alone, a whole step. So which
+    changes meet, and where the profiler's events are, shares of that time do not say.
+    """
+
+    at_ns: I64
+    factor: Shares
+
+    def lost(self, amount: Callable[[I64], Shares | I64], at_ns: I64) -> Shares:
+        """Return what the factors take of an amount until some instants, in its unit.
+
+        ``amount`` returns how much there is until each of some instants: it never decreases.
+        """
+        here, away = amount(self.at_ns), 1 - self.factor
+        before = np.concatenate(([0.0], np.cumsum(away[:-1] * np.diff(here))))
+        piece = latest_not_after(self.at_ns, at_ns)
+        own = np.maximum(piece, 0)
+        lost = before[own] + away[own] * (amount(at_ns) - here[own])
+        return np.where(piece >= 0, lost, 0.0)
+
+
+def find_paces(made: Sequence[tuple[Ranges, float]]) -> dict[int, Pace]:
+    """Return the pace of each thread that ranges with their factors are on.
+
+    Factors multiply where ranges of several entries overlap.
+    """
+    found: dict[int, list[tuple[intervals.Set, float]]] = {}
+    for ranges, factor in made:
+        for thread, times in ranges.by_thread():
+            if len(times[0]):
+                found.setdefault(thread, []).append((times, factor))
+    return {thread: _pace(own) for thread, own in found.items()}
+
+
+def _pace(made: list[tuple[intervals.Set, float]]) -> Pace:
+    edges = np.unique(np.concatenate([edge for times, _ in made for edge in times]))
+    factor = np.ones(len(edges))
+    for (starts, ends), each in made:
+        factor[containing(starts, ends, edges) >= 0] *= each
+    return Pace(edges, factor)
 
 
 class Factors:
