@@ -2,20 +2,22 @@
 
     python -m benchmarks.pairs.other_programs FOLDER
 
-Each folder of ``FOLDER`` has ``fault/``, a recording, and ``measured.json``: the gain of the fix as
-a share of the faulty step, without a profiler. A fix is said as a change where it is one: what it
-removes, by the calls that the recording of the fixed program no longer has.
+Each folder of ``FOLDER`` has ``fault/``, a recording, and ``measured.json``: both steps without a
+profiler, and the gain as a share of the faulty one. A fix is said as a change where it is one: what
+it removes, by the calls that the recording of the fixed program no longer has.
 """
 
 from __future__ import annotations
 
 import json
+import statistics
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from benchmarks.pairs.prediction import ask, gains, load
+from benchmarks.pairs.pair import is_held
+from benchmarks.pairs.prediction import ask, gains, load, net_step_ns
+from benchmarks.pairs.table import Gain, median_error, yes
 
 CHANGES: dict[str, tuple[str, ...]] = {
     "checkpoint": ("function:progs.py(234): hook=0",),
@@ -37,23 +39,39 @@ NOT_SAID = ("frozen_grad", "r_float64", "seq_loop")
 
 def main(folder: Path) -> None:
     """Print a row per program, and the rates."""
-    inside, errors = [], []
-    print("| program | change | real gain | predicted gain | inside | error |")
-    print("|---|---|---|---|---|---|")
-    for name, changes in CHANGES.items():
-        (path,) = (folder / name / "fault").glob("*.pt.trace.json.gz")
-        real = json.loads((folder / name / "measured.json").read_text())["gain_share"]
-        answer = ask(load(path), changes)
-        assert answer.measured_ns is not None
-        gain, low, high = (each / answer.measured_ns for each in gains(answer))
-        inside.append(low <= real <= high)
-        errors.append(abs(gain - real) / real)
+    found = {name: row(folder / name, changes) for name, changes in CHANGES.items()}
+    print(
+        "| program | change | real gain | predicted gain | inside | error | share inside | held |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for name, (gain, share) in found.items():
         print(
-            f"| {name} | {', '.join(f'`{one}`' for one in changes)} | {real:.1%} "
-            f"| {gain:.1%} ({low:.1%} to {high:.1%}) | {'yes' if inside[-1] else 'no'} "
-            f"| {errors[-1]:.0%} |"
+            f"| {name} | {', '.join(f'`{one}`' for one in CHANGES[name])} "
+            f"| {gain.real:.2f} ms, {share.real:.1%} "
+            f"| {gain.predicted:.2f} ms ({gain.low:.2f} to {gain.high:.2f}), {share.predicted:.1%} "
+            f"| {yes(gain.inside)} | {gain.error:.0%} | {yes(share.inside)} "
+            f"| {'held' if is_held(name) else ''} |"
         )
-    print(f"\n{sum(inside)} of {len(inside)} inside, median error {np.median(errors):.0%}")
+    for unit, place in (("ms", 0), ("shares", 1)):
+        gains_ = [each[place] for each in found.values()]
+        print(
+            f"\nIn {unit}: {sum(one.inside for one in gains_)} of {len(gains_)} inside, "
+            f"median error {median_error(gains_):.0%}, median width "
+            f"{statistics.median(one.width for one in gains_):.0%}"
+        )
+
+
+def row(folder: Path, changes: Sequence[str]) -> tuple[Gain, Gain]:
+    """Return the gain of a program in ms, and as a share of a step without the profiler."""
+    (path,) = (folder / "fault").glob("*.pt.trace.json.gz")
+    real = json.loads((folder / "measured.json").read_text())
+    trace = load(path)
+    predicted = gains(ask(trace, changes))
+    whole = net_step_ns(trace)
+    return (
+        Gain(real["fault_ms"] - real["fixed_ms"], *(each / 1e6 for each in predicted)),
+        Gain(real["gain_share"], *(each / whole for each in predicted)),
+    )
 
 
 if __name__ == "__main__":

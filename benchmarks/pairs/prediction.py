@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_privateuse1 import inference
 from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.analysis.simulation.profiler_time import is_dense
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
@@ -26,6 +27,8 @@ class Prediction:
     measured_ns: int
     replayed_ns: int
     """The step replayed without changes and without delays that nothing explains."""
+    net_ns: int
+    """The step without the profiler's time: gains are of it."""
     gain_ns: float
     low_ns: float
     high_ns: float
@@ -49,7 +52,14 @@ def predict(path: Path, changes: Sequence[str], work: float = 1) -> Prediction:
     assert answer.replayed_ns is not None
     measured = answer.measured_ns
     gain, low, high = (measured - (measured - each) / work for each in gains(answer))
-    return Prediction(measured, answer.replayed_ns, gain, low, high)
+    return Prediction(measured, answer.replayed_ns, net_step_ns(trace), gain, low, high)
+
+
+def net_step_ns(trace: Trace) -> int:
+    """Return the mean step without the profiler's time, if it is known; else as recorded."""
+    answer = ask(trace, ("profiler=0",) if is_dense(trace) else ())
+    assert answer.predicted_ns is not None
+    return answer.predicted_ns
 
 
 def step_ns(path: Path) -> int:

@@ -83,7 +83,7 @@ class Row:
         before = self.step(f"{prefix}before")
         real = before - self.step(f"{prefix}after")
         found = self.prediction
-        unit, of = (before, found.measured_ns) if truth == "share" else (1e6, 1e6)
+        unit, of = (before, found.net_ns) if truth == "share" else (1e6, 1e6)
         doubt = self.truth["gain_error_ns"] / unit
         return Gain(real / unit, found.gain_ns / of, found.low_ns / of, found.high_ns / of, doubt)
 
@@ -136,12 +136,17 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row.step('recorded_before') / 1e6:.2f} → {row.step('recorded_after') / 1e6:.2f}",
         f"{recorded.real:.2f}",
         f"{real.predicted:.2f} ({real.low:.2f} to {real.high:.2f})",
-        "yes" if real.inside else "no",
+        yes(real.inside),
         f"{real.error:.0%}",
-        "yes" if recorded.inside else "no",
+        yes(recorded.inside),
         f"{recorded.error:.0%}",
         "held" if row.held else "",
     )
+
+
+def yes(is_so: bool) -> str:
+    """Return a cell."""
+    return "yes" if is_so else "no"
 
 
 def inside_share(gains: Sequence[Gain]) -> float:

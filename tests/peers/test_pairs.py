@@ -108,7 +108,7 @@ def row(prediction: Prediction, **truth: Any) -> Row:
 
 
 def test_a_gain_is_judged_by_real_steps_their_share_and_recorded_ones() -> None:
-    judged = row(Prediction(20_000_000, 20_000_000, 8e6, 4e6, 9e6),
+    judged = row(Prediction(25_000_000, 25_000_000, 20_000_000, 8e6, 4e6, 9e6),
                  before_ns=10_000_000, after_ns=6_000_000,
                  recorded_before_ns=20_000_000, recorded_after_ns=10_000_000)  # fmt: skip
     assert judged.gain("real") == Gain(4, 8, 4, 9)
@@ -119,7 +119,7 @@ def test_a_gain_is_judged_by_real_steps_their_share_and_recorded_ones() -> None:
 
 
 def test_a_step_with_twice_the_work_counts_half() -> None:
-    judged = row(Prediction(20, 20, 0, 0, 0), work=2, after_ns=12, recorded_after_ns=30)
+    judged = row(Prediction(20, 20, 20, 0, 0, 0), work=2, after_ns=12, recorded_after_ns=30)
     assert (judged.step("after"), judged.step("recorded_after")) == (6, 15)
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tb_privateuse1.analysis.simulation import delays, rank_waits, scopes
 from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
-from tb_privateuse1.analysis.simulation.profiler_time import Shares, is_dense, profiler_shares
+from tb_privateuse1.analysis.simulation.profiler_time import Shares, is_dense, left_ns
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.time_apart import TimeApart, find_apart
 from tb_privateuse1.trace import call_tree, intervals
@@ -30,13 +30,15 @@ Name = Literal[
     "host_launches",
     "free_queue",
     "no_profiler",
+    "costly_profiler",
     "short",
     "long",
 ]
 """``no_nameless_delays``: nothing delays what no mechanism explains. ``no_delays``: nothing at all
 but work from before the recording. ``host_launches``: activities without a recorded launch move
 with the host, not with their stream. ``free_queue``: the queue is never full. ``no_profiler``: the
-host without the profiler's own time. ``short``, ``long``: inferred activities at their bounds."""
+host without the profiler's own time. ``costly_profiler``: without more of it, as much as an event
+may take. ``short``, ``long``: inferred activities at their bounds."""
 
 _INPUT_STAYS = 0.25
 """Workers take the data loader's work, but batches must still be handed over, and workers compete
@@ -48,8 +50,6 @@ class Assumptions(Struct, frozen=True):
 
     graph: Graph
     names: tuple[Name, ...]
-    overhead: Shares
-    """Share of the host's time before each point that the profiler may have taken."""
     overhead_is_known: bool
     """The recording is dense enough to estimate the profiler's time."""
     inputs: Shares
@@ -85,7 +85,9 @@ class Assumptions(Struct, frozen=True):
                 freed = weights.without_delays(cause == delays.QUEUE_FULL)
                 return replace(freed, edge_gap=np.where(queued, NEVER, freed.edge_gap))
             case "no_profiler":
-                return _unprofiled(weights, self.overhead)
+                return _unprofiled(graph, weights, graph.events.usual_ns)
+            case "costly_profiler":
+                return _unprofiled(graph, weights, graph.events.most_ns)
             case "short" | "long":
                 # A change scales the error with the duration.
                 was = np.maximum(graph.weights.length[n:], 1)
@@ -125,10 +127,11 @@ class Assumptions(Struct, frozen=True):
         return found
 
 
-def _unprofiled(weights: Weights, overhead: Shares) -> Weights:
-    """Return weights in which the host needs less time before each point, by the shares."""
-    gap, n = weights.gap.copy(), len(overhead)
-    gap[:n] = np.rint(gap[:n] * (1 - overhead)).astype(np.int64)
+def _unprofiled(graph: Graph, weights: Weights, each_ns: float) -> Weights:
+    """Return weights without the profiler's time on the host, ``each_ns`` for an event."""
+    gap, n, was = weights.gap.copy(), len(graph.points), graph.weights
+    before, now = ((one.gap[:n], one.events[:n]) for one in (was, weights))
+    gap[:n] = np.rint(gap[:n] - left_ns(before, now, each_ns)).astype(np.int64)
     return replace(weights, gap=gap)
 
 
@@ -157,7 +160,7 @@ def find_assumptions(
     ``apart`` is the time of its steps that is not judged.
     """
     n, cause, kernels = len(graph.points), graph.delay_cause, trace.kernels
-    overhead = profiler_shares(trace, graph.points)
+    is_profiled = bool(graph.weights.events.any())
     error = kernels.duration_bound_ns
     inferred = bool(error.any()) and not (error == MISSING).any()
     kept = (*delays.NAMELESS, delays.BEFORE_RECORDING)
@@ -172,7 +175,8 @@ def find_assumptions(
         "no_delays": bool(named.any()),
         "host_launches": bool((graph.edges.kind == GUESS).any()),
         "free_queue": bool(graph.waits.queue.any()),
-        "no_profiler": bool(overhead.any()),
+        "no_profiler": is_profiled,
+        "costly_profiler": is_profiled and is_dense(trace),
         "short": inferred,
         "long": inferred,
     }
@@ -181,7 +185,6 @@ def find_assumptions(
         names=tuple(
             name for name, used in is_used.items() if used and (only is None or name in only)
         ),
-        overhead=overhead,
         overhead_is_known=is_dense(trace),
         inputs=scopes.thread_shares(graph, Ranges.of(trace.ops, loads)),
         error_ns=error if inferred else np.zeros(len(kernels), np.int64),

@@ -28,7 +28,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import containing, latest_before, lookup
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import MEMCPY, OPERATOR, Trace
+from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 Kind = Literal[
@@ -74,6 +74,11 @@ _MOST = 100.0
 """A mistake in typing, rather than a question, is beyond it."""
 _LONGEST = 100
 """Lines: each is looked up in all names of the trace. People write a few."""
+_ACCUMULATES = (
+    "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+    "torch::autograd::AccumulateGrad",
+)
+"""torch's names for the evaluation of the node that adds to a gradient, and for the node."""
 _NEAR = 3
 """Names offered instead of one that is not there: as ``difflib.get_close_matches`` does itself."""
 
@@ -268,8 +273,26 @@ def _of_frames(trace: Trace, rows: Bools) -> Scope:
     ranges = Ranges.of(trace.frames, rows)
     inside = _inside(trace, ranges)
     back = lookup(inside, call_tree.forward_of(trace.ops), False)
+    back |= _accumulating(trace, back)
     ranges = ranges.and_(Ranges.of(trace.ops, back))
     return Scope(ranges, _launched(trace, inside | back))
+
+
+def _accumulating(trace: Trace, back: Bools) -> Bools:
+    """Return which operators add up gradients that some of the backward pass computed.
+
+    The engine adds a gradient up as soon as it is there: behind the node that computed it. The node
+    that adds has no forward operator of its own.
+    """
+    ops = trace.ops
+    order = np.lexsort((ops.start_ns, ops.thread))
+    linked = call_tree.linked_forward(ops)[order] >= 0
+    node = np.maximum.accumulate(np.where(linked, np.arange(len(order)), NONE))
+    found = np.zeros(len(ops), np.bool_)
+    found[order] = lookup(back[order], node, False)
+    found[order] &= lookup(ops.thread[order], node, NONE) == ops.thread[order]
+    adding = call_tree.starts_with(trace, *_ACCUMULATES)[ops.name]
+    return found & (call_tree.self_or_nearest(ops.parent, adding) >= 0)
 
 
 def _share(rows: Bools) -> Shares:
@@ -296,20 +319,26 @@ def _launched(trace: Trace, ops: Bools) -> Shares:
 
 
 def apply_changes(
-    graph: Graph, trace: Trace, changes: tuple[Change, ...], *, with_callers: bool = False
+    graph: Graph,
+    trace: Trace,
+    changes: tuple[Change, ...],
+    earlier: tuple[Change, ...] = (),
+    *,
+    with_callers: bool = False,
 ) -> Weights:
-    """Return the recording's weights with the changes applied.
+    """Return the recording's weights with the changes applied, on top of ``earlier`` ones.
 
     ``with_callers`` changes the code that leads to each range, too (``calling_code``).
     """
     factors = scopes.Factors(graph)
-    for change in changes:
+    for place, change in enumerate((*earlier, *changes)):
         touched = change_scope(trace, change)
         if change.kind in RECORDING:
             of_stacks = change.kind == "stacks"
             taken = profiler_shares(trace, graph.points, of_stacks=of_stacks)
-            factors.host *= 1 - (1 - change.factor) * taken
-        if with_callers and change.kind not in _OF_RANGES:
+            whole = profiler_shares(trace, graph.points)
+            factors.scale_profiler(taken, taken / np.where(whole > 0, whole, 1), change.factor)
+        if with_callers and place >= len(earlier) and change.kind not in _OF_RANGES:
             touched = replace(touched, ranges=calling_code(trace, touched.ranges))
         factors.scale(touched, change.factor)
     return factors.weights()

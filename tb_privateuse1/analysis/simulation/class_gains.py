@@ -124,7 +124,7 @@ class _Replay:
         submission = launches_and_waits.find_submissions(self._trace, calls)
         waits = launches_and_waits.may_drain(kernels, submission, start, points.at_ns)
         factors = self._factors(names)
-        factors.host[waits] = 0
+        factors.host[waits] = factors.events[waits] = 0
         return self._mean([(factors.weights(), False)])[0]
 
     def gains(self, wanted: Mapping[Key, list[ClassName]]) -> dict[Key, int]:

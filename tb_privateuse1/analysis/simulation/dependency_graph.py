@@ -25,6 +25,7 @@ from tb_privateuse1.analysis.simulation import (
     usual_latencies,
 )
 from tb_privateuse1.analysis.simulation.host_points import Points
+from tb_privateuse1.analysis.simulation.profiler_time import Events, events_before, find_events
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights, settled
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.main_thread_hand_offs import find_turns
@@ -79,6 +80,8 @@ class Graph(Struct, frozen=True):
     """Pairs with ``end_step``: the step's window ends no earlier than this node."""
     latency_ns: int
     """The usual launch latency."""
+    events: Events
+    """The profiler's, on host threads."""
 
 
 class _Streams(Struct, frozen=True):
@@ -144,6 +147,8 @@ def build_graph(trace: Trace) -> Graph:
     at = np.where(fixed | alone, nodes.time, NEVER)
     chain = usual_latencies.chain_of(streams.before) + int(host.points.thread.max(initial=0)) + 1
     step_of = host_points.activity_steps(trace)
+    events = np.zeros(len(nodes.time))
+    events[:n] = events_before(find_events(trace), host.points)
     return Graph(
         points=host.points,
         waits=waits,
@@ -158,7 +163,7 @@ def build_graph(trace: Trace) -> Graph:
             nodes.order,
         ),
         weights=Weights(
-            nodes.length, nodes.gap, np.where(fixed, 0, nodes.delay), nodes.edge_gap, at
+            nodes.length, nodes.gap, np.where(fixed, 0, nodes.delay), nodes.edge_gap, at, events
         ),
         delay_cause=cause,
         time_ns=nodes.time,
@@ -167,6 +172,7 @@ def build_graph(trace: Trace) -> Graph:
         end_step=np.concatenate((host.end_step, step_of[step_of >= 0])),
         end_node=np.concatenate((host.end_node, np.flatnonzero(step_of >= 0) + n)),
         latency_ns=host.latency_ns,
+        events=find_events(trace),
     )
 
 

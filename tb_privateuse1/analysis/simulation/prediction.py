@@ -25,6 +25,7 @@ from tb_privateuse1.trace import call_tree, device_times, intervals
 from tb_privateuse1.trace.columns import containing, lookup, previous
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.statistics import student_t
 from tb_privateuse1.trace.table import I64
 
 Times = NDArray[np.float64]
@@ -38,6 +39,13 @@ CENTRAL: tuple[Name, ...] = ("no_nameless_delays", "no_profiler")
 
 _FEWEST = 2
 """Steps with which the error of their mean is known."""
+
+_OUTSIDE = 0.15
+"""A range is meant to hold 85 % of gains: the mean gain of few steps is as sure as that."""
+
+REPLACED = 0.07
+"""In a step a replacement takes what it takes alone, but for this share: the median of the four
+developed pairs whose changes say it (docs/internals/pairs.md)."""
 
 
 def durations_each(graph: Graph, weights: Sequence[Weights]) -> Iterator[I64]:
@@ -67,6 +75,10 @@ class Baseline(Struct, frozen=True):
     assumptions: Assumptions
     held: I64
     others: tuple[I64, ...]
+    weights: Weights
+    """What is replayed: gains are on top of it."""
+    earlier: tuple[Change, ...] = ()
+    """The changes in it."""
 
     @property
     def bare(self) -> I64:
@@ -104,17 +116,17 @@ def replay_baseline(
     recorded = _lengths(graph, graph.time_ns, graph.weights.length)
     made = find_assumptions(trace, graph, apart, only=only)
     others = tuple(durations_each(graph, list(made.under(graph.weights))))
-    return Baseline(made, recorded, others)
+    return Baseline(made, recorded, others, graph.weights)
 
 
 def change_baseline(
     trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]
-) -> tuple[Graph, Baseline]:
-    """Return the graph and its replays with changes: what comes next gains on top of them."""
+) -> Baseline:
+    """Return the replays with changes: what comes next gains on top of them."""
     changed = changes.apply_changes(graph, trace, made)
     weights = base.assumptions.judged(graph.weights, changed)
     held, *others = durations_each(graph, [weights, *base.assumptions.under(weights)])
-    return replace(graph, weights=weights), Baseline(base.assumptions, held, tuple(others))
+    return Baseline(base.assumptions, held, tuple(others), weights, made)
 
 
 class GainRange(Struct, frozen=True):
@@ -177,10 +189,11 @@ class Prediction(Struct, frozen=True):
         return float(self.waits[rows].mean())
 
     def _noise_ns(self, rows: I64) -> float:
-        """Return the standard error of the mean gain of some steps; 0 of a single one."""
+        """Return how far the mean gain of some steps may be off; 0 of a single one."""
         if len(rows) < _FEWEST:
             return 0.0
-        return float(self.gain[rows].std(ddof=1)) / math.sqrt(len(rows))
+        error = float(self.gain[rows].std(ddof=1)) / math.sqrt(len(rows))
+        return float(student_t(_OUTSIDE, len(rows) - 1)) * error
 
 
 def share_of(gain_ns: float, net_ns: float) -> float:
@@ -267,14 +280,40 @@ class _Plan(Struct, frozen=True):
 
 
 def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> _Plan:
-    with_callers = changes.apply_changes(graph, trace, made, with_callers=True)
-    weights = changes.apply_changes(graph, trace, made)
+    earlier = base.earlier
+    others = [
+        changes.apply_changes(graph, trace, made, earlier, with_callers=True),
+        *(changes.apply_changes(graph, trace, one, earlier) for one in _otherwise(made)),
+    ]
+    weights = changes.apply_changes(graph, trace, made, earlier)
     # Without the profiler, there is nothing of it to take away.
     without: tuple[Name, ...] = ()
     if any(change.kind in changes.RECORDING for change in made):
-        without = ("no_profiler",)
+        without = ("no_profiler", "costly_profiler")
     of_loader = is_of_loader(made)
-    return _plan_weights(graph, base, weights, with_callers, without=without, of_loader=of_loader)
+    return _plan_weights(graph, base, weights, *others, without=without, of_loader=of_loader)
+
+
+def _otherwise(made: tuple[Change, ...]) -> list[tuple[Change, ...]]:
+    """Return the changes with faster and with slower replacements of what they change.
+
+    None if a range holds these anyway: a replacement that takes nearly as long as what it replaces
+    gains the small difference of two large times.
+    """
+    unsure = [_is_unsure(one) for one in made]
+    return [
+        tuple(
+            replace(one, factor=one.factor * factor) if so else one
+            for one, so in zip(made, unsure, strict=True)
+        )
+        for factor in (1 - REPLACED, 1 + REPLACED)
+        if any(unsure)
+    ]
+
+
+def _is_unsure(one: Change) -> bool:
+    away = abs(1 - one.factor)
+    return one.kind not in changes.RECORDING and 0 < MARGIN * away < REPLACED * one.factor
 
 
 def is_of_loader(made: tuple[Change, ...]) -> bool:
@@ -298,7 +337,7 @@ def _plan_weights(
     """Return what is to be replayed. ``without`` are assumptions that contradict the change."""
     made = base.assumptions
     weights = made.judged(graph.weights, weights)
-    shortens, lengthens = _directions(graph.weights, weights)
+    shortens, lengthens = _directions(base.weights, weights)
     under = dict(zip(made.names, made.under(weights), strict=True))
     return _Plan(
         weights=weights,

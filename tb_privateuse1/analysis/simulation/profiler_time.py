@@ -7,6 +7,7 @@ is its own work, and little else where ranges are dense.
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.simulation.host_points import Points
@@ -14,6 +15,7 @@ from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
@@ -27,6 +29,13 @@ _FEWEST = 100
 
 MOST = 0.8
 """The profiler takes no more than this share of a thread's time between two points."""
+
+USUAL, COSTLY = 50, 75
+"""Percentiles of the distances between events: their middle, and the end of their middle half.
+
+Of 13 developed recordings whose host limits the step, the profiler's time for a range (recorded
+less real step, by ranges) was twice a distance of the middle half in ten, less in one and more in
+two (docs/internals/pairs.md)."""
 
 
 def is_dense(trace: Trace) -> bool:
@@ -57,6 +66,61 @@ def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) ->
     return np.minimum(taken / np.maximum(points.gap_ns, 1), MOST)
 
 
+class Events(Struct, frozen=True):
+    """Starts and ends of recorded ranges, at which the profiler works."""
+
+    by_thread: dict[int, I64]
+    """Their instants in order, by thread."""
+    usual_ns: float
+    """What the profiler takes for each."""
+    most_ns: float
+    """What it may take."""
+
+    def until(self, thread: int, at_ns: I64) -> Shares:
+        """Return how many events a thread has until some instants; one there counts half."""
+        own = self.by_thread.get(thread, np.empty(0, np.int64))
+        before, since = (np.searchsorted(own, at_ns, side=side) for side in ("left", "right"))
+        found: Shares = (before + since) / 2
+        return found
+
+
+@memoize
+def find_events(trace: Trace) -> Events:
+    """Return the events of threads that drive the device, and what the profiler takes for each."""
+    ranges = _driving_ranges(trace)[0]
+    if not len(ranges.thread):
+        return Events({}, 0.0, 0.0)
+    edges = np.concatenate((ranges.start_ns, ranges.end_ns))
+    thread = np.concatenate((ranges.thread, ranges.thread))
+    by_thread = {one: np.sort(edges[rows]) for one, rows in groupby.split_by_value(thread)}
+    return Events(by_thread, _each_ns(ranges) / 2, _each_ns(ranges, COSTLY) / 2)
+
+
+def events_before(events: Events, points: Points) -> Shares:
+    """Return the number of events on its thread between each point and the one before it."""
+    found = np.zeros(len(points))
+    for one in events.by_thread:
+        low, high = np.searchsorted(points.thread, [one, one + 1])
+        at, before = points.at_ns[low:high], points.before[low:high]
+        since = np.where(before >= 0, points.at_ns[before], at)
+        found[low:high] = events.until(one, at) - events.until(one, since)
+    return found
+
+
+def left_ns(was: tuple[I64, Shares], now: tuple[I64, Shares], each_ns: float) -> Shares:
+    """Return what the profiler takes of each time after a change.
+
+    ``was`` and ``now`` are times in ns and the numbers of events in them, before and after. What
+    goes takes its own events with it: a time without events leaves all of the profiler's.
+    """
+    (gap, count), (left, remaining) = was, now
+    taken = np.minimum(count * each_ns, _MOST * gap)
+    most = _MOST * np.abs(gap - left)
+    gone = np.clip((count - remaining) * each_ns, -most, most)
+    found: Shares = np.clip(taken - gone, 0, _MOST * left)
+    return found
+
+
 def profiler_ns(trace: Trace, instants: intervals.Set) -> int:
     """Return the time that the profiler takes within some instants; 0 where it is not known.
 
@@ -75,13 +139,13 @@ def _is_known(ranges: Ranges) -> bool:
     return len(ranges.thread) >= _FEWEST and _each_ns(ranges) < _MOST_EVENT_NS
 
 
-def _each_ns(ranges: Ranges) -> float:
+def _each_ns(ranges: Ranges, percentile: int = USUAL) -> float:
     """Return the profiler's time for one range: at its start and at its end."""
     edges = np.concatenate((ranges.start_ns, ranges.end_ns))
     thread = np.concatenate((ranges.thread, ranges.thread))
     order = np.lexsort((edges, thread))
     between = np.diff(edges[order])[np.diff(thread[order]) == 0]
-    return min(2 * float(np.median(between)), _MOST_EVENT_NS)
+    return min(2 * float(np.percentile(between, percentile)), _MOST_EVENT_NS)
 
 
 def _counts(points: Points, ranges: Ranges) -> I64:

@@ -120,8 +120,8 @@ def rank_gains(
         path = critical_path.find_critical_path(trace, graph)
     path = outside(path.take(np.isin(path.step, rows)), judged.apart)
     if made:
-        graph, base = prediction.change_baseline(trace, graph, recorded, replay.made(made))
-        replay = replace(replay, graph=graph, base=base)
+        base = prediction.change_baseline(trace, graph, recorded, replay.made(made))
+        replay = replace(replay, base=base)
     base = replay.base
     wanted = candidates.candidates(trace, path)
     recorded_ns = _mean_step(judged, recorded, base, rows)

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.intervals import running_max
@@ -48,7 +49,7 @@ class Weights(Struct, frozen=True):
     ``length`` is a node's own time, ``gap`` the time since the end of its predecessor in the chain,
     ``delay`` the time after all dependencies, ``edge_gap`` the time since the end of an edge's
     source. A node happens at ``at`` or later, or at any time if that is ``NEVER``; each node
-    without dependencies has one.
+    without dependencies has one. ``events`` are the profiler's in each gap, a number.
     """
 
     length: I64
@@ -56,6 +57,7 @@ class Weights(Struct, frozen=True):
     delay: I64
     edge_gap: I64
     at: I64
+    events: NDArray[np.float64]
 
     def without_delays(self, nodes: Bools) -> Weights:
         """Return the weights without the delays of some nodes (a flag each)."""

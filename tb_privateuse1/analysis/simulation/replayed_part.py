@@ -76,7 +76,7 @@ class ReplayedPart(Struct, frozen=True):
     def gains(self, wanted: Sequence[Made]) -> list[int]:
         """Return the mean gain of a step as ``predict`` does, in ns, without its range."""
         weights = [
-            (changes.apply_changes(self.graph, self.trace, self.made(one)),
+            (changes.apply_changes(self.graph, self.trace, self.made(one), self.base.earlier),
              prediction.is_of_loader(one))
             for one in wanted
         ]  # fmt: skip

@@ -7,7 +7,8 @@ there or not: its removal is a change of the program, as that of an operator is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import containing, lookup
+from tb_privateuse1.trace.columns import containing, latest_not_after, lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -150,6 +151,50 @@ def host_times(trace: Trace) -> ClassIntervals:
     ])  # fmt: skip
 
 
+class Pace(Struct, frozen=True):
+    """The factors of one thread's time: ``factor[i]`` from ``at_ns[i]`` to the next; 1 before.
+
+    Between two points of a graph a thread may do much: on a CPU alone, a whole step. So which
+    changes meet, and where the profiler's events are, shares of that time do not say.
+    """
+
+    at_ns: I64
+    factor: Shares
+
+    def lost(self, amount: Callable[[I64], Shares | I64], at_ns: I64) -> Shares:
+        """Return what the factors take of an amount until some instants, in its unit.
+
+        ``amount`` returns how much there is until each of some instants: it never decreases.
+        """
+        here, away = amount(self.at_ns), 1 - self.factor
+        before = np.concatenate(([0.0], np.cumsum(away[:-1] * np.diff(here))))
+        piece = latest_not_after(self.at_ns, at_ns)
+        own = np.maximum(piece, 0)
+        lost = before[own] + away[own] * (amount(at_ns) - here[own])
+        return np.where(piece >= 0, lost, 0.0)
+
+
+def find_paces(made: Sequence[tuple[Ranges, float]]) -> dict[int, Pace]:
+    """Return the pace of each thread that ranges with their factors are on.
+
+    Factors multiply where ranges of several entries overlap.
+    """
+    found: dict[int, list[tuple[intervals.Set, float]]] = {}
+    for ranges, factor in made:
+        for thread, times in ranges.by_thread():
+            if len(times[0]):
+                found.setdefault(thread, []).append((times, factor))
+    return {thread: _pace(own) for thread, own in found.items()}
+
+
+def _pace(made: list[tuple[intervals.Set, float]]) -> Pace:
+    edges = np.unique(np.concatenate([edge for times, _ in made for edge in times]))
+    factor = np.ones(len(edges))
+    for (starts, ends), each in made:
+        factor[containing(starts, ends, edges) >= 0] *= each
+    return Pace(edges, factor)
+
+
 class Factors:
     """By what a change multiplies the weights of a graph; all 1 at first."""
 
@@ -157,7 +202,10 @@ class Factors:
         n, nodes = len(graph.points), len(graph.time_ns)
         self._graph = graph
         self.host = np.ones(n)
-        """Of the host's time before each point."""
+        """Of the host's time before each point, besides that in ranges."""
+        self.events = np.ones(n)
+        """Of the profiler's events in it."""
+        self._made: list[tuple[Ranges, float]] = []
         self.device = np.ones(nodes - n)
         """Of each activity."""
         self.pauses = np.ones(nodes - n)
@@ -170,7 +218,7 @@ class Factors:
     def scale(self, scope: Scope, factor: float) -> None:
         """Multiply what is in a scope."""
         graph = self._graph
-        self.host *= 1 - (1 - factor) * thread_shares(graph, scope.ranges)
+        self._made.append((scope.ranges, factor))
         self.device *= 1 - (1 - factor) * scope.kernels
         kind = graph.edges.kind
         for name in scope.between:
@@ -185,13 +233,21 @@ class Factors:
         if factor == 0 and scope.waiters is not None:
             self.freed |= waits_of(graph, scope.waiters)
 
+    def scale_profiler(self, taken: Shares, ranges: Shares, factor: float) -> None:
+        """Multiply the profiler's time: ``taken`` of the host's time, for ``ranges`` of all."""
+        self.host *= 1 - (1 - factor) * taken
+        self.events *= 1 - (1 - factor) * ranges
+
     def weights(self) -> Weights:
         """Return the recording's weights, multiplied."""
         graph, n, recorded = self._graph, len(self.host), self._graph.weights
         length, gap = recorded.length.copy(), recorded.gap.copy()
         delay, at = _scaled(recorded.delay, self.delays), recorded.at.copy()
         length[n:] = _scaled(length[n:], self.device)
-        gap[:n] = _scaled(gap[:n], self.host)
+        events = recorded.events.copy()
+        host, kept = self._on_host(find_paces(self._made))
+        gap[:n] = _scaled(gap[:n], host)
+        events[:n] *= kept
         gap[n:] = _scaled(gap[n:], self.pauses)
         ends = graph.wait_end[self.freed]
         delay[ends] = 0
@@ -199,7 +255,26 @@ class Factors:
         wait = np.where(graph.edges.kind == WAIT, graph.edges.wait, NONE)
         no_wait = lookup(self.freed, wait, False) | (recorded.edge_gap == NEVER)
         edge_gap = np.where(no_wait, NEVER, _scaled(recorded.edge_gap, self.edges))
-        return Weights(length, gap, delay, edge_gap, at)
+        return Weights(length, gap, delay, edge_gap, at, events)
+
+    def _on_host(self, paces: Mapping[int, Pace]) -> tuple[Shares, Shares]:
+        """Return by what the host's times, and the profiler's events in them, are multiplied."""
+        points, events = self._graph.points, self._graph.events
+        host, kept = self.host.copy(), self.events.copy()
+        for thread, pace in paces.items():
+            low, high = np.searchsorted(points.thread, [thread, thread + 1])
+            at, before = points.at_ns[low:high], points.before[low:high]
+            since = np.where(before >= 0, points.at_ns[before], at)
+            until = partial(events.until, thread)
+            lost = pace.lost(_elapsed, at) - pace.lost(_elapsed, since)
+            host[low:high] *= 1 - lost / np.maximum(at - since, 1)
+            gone = pace.lost(until, at) - pace.lost(until, since)
+            kept[low:high] *= 1 - gone / np.maximum(until(at) - until(since), 1)
+        return host, kept
+
+
+def _elapsed(at_ns: I64) -> I64:
+    return at_ns
 
 
 def _caused(graph: Graph, name: Between) -> Bools:

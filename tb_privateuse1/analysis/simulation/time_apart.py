@@ -35,6 +35,7 @@ class TimeApart(Struct, frozen=True):
             delay=np.where(self.is_there, was.delay, now.delay),
             edge_gap=np.where(self.is_there[self.target], was.edge_gap, now.edge_gap),
             at=np.where(self.is_there, was.at, now.at),
+            events=now.events + self.gap * (was.events - now.events),
         )
 
 

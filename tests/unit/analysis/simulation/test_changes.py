@@ -172,6 +172,24 @@ def test_modules_and_batches(text: str, us: float) -> None:
     assert gain(modules(), text) == us
 
 
+def test_a_module_takes_its_gradients_along() -> None:
+    """The engine adds a gradient up behind the node that computed it, of whatever module."""
+    add = "torch::autograd::AccumulateGrad"
+    made = trace(
+        step(1, 0, 100),
+        frame("nn.Module: Linear_0", 0, 20),
+        op("aten::mm", 5, 15, **{"Sequence number": 4, "Fwd thread id": 0}),
+        op("aten::relu", 25, 30, **{"Sequence number": 5, "Fwd thread id": 0}),
+        op("ReluBackward0", 40, 45, **{"Sequence number": 5, "Fwd thread id": 1}),
+        op(add, 46, 49),
+        op("MmBackward0", 50, 60, **{"Sequence number": 4, "Fwd thread id": 1}),
+        op(f"autograd::engine::evaluate_function: {add}", 61, 68),
+        op(add, 62, 67),
+        op("aten::add_", 63, 66),
+    )
+    assert gain(made, "module:Linear_0=0") == 20 + 10 + 7
+
+
 def test_scope_of_a_module() -> None:
     """A module's scope includes its backward pass."""
     made = modules()

@@ -45,6 +45,7 @@ def case(seed: int, nodes: int, chains: int, edges: int) -> Case:
         delay=np.where(rng.random(nodes) < 0.2, rng.integers(0, 9, nodes), 0),
         edge_gap=rng.integers(0, 9, len(source)),
         at=np.full(nodes, NEVER),
+        events=np.zeros(nodes),
     )
     alone = before < 0
     alone[target] = False
@@ -129,7 +130,9 @@ def test_an_edge_can_be_removed() -> None:
         np.array([0, 10]),
         np.arange(2),
     )
-    weights = Weights(np.array([10, 0]), zero, zero, np.array([5]), np.array([3, NEVER]))
+    weights = Weights(
+        np.array([10, 0]), zero, zero, np.array([5]), np.array([3, NEVER]), np.zeros(2)
+    )
     assert network.replay(weights).tolist() == [3, 18]
     free = replace(weights, edge_gap=np.array([NEVER]))
     assert network.replay(free).tolist() == [3, 3]  # not before the beginning of all
@@ -139,7 +142,7 @@ def test_an_empty_network() -> None:
     """A network without nodes has no times."""
     none = np.empty(0, np.int64)
     network = Network(none, none, none, none, none, none)
-    assert network.replay(Weights(none, none, none, none, none)).tolist() == []
+    assert network.replay(Weights(none, none, none, none, none, np.empty(0))).tolist() == []
 
 
 def test_ancestors() -> None:
