@@ -1,14 +1,16 @@
 // The differential flame graph: the call trees of both traces as one, colored by the change.
 import type { RefObject } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import type { FlameDiff as Result, FlameDiffNode, Options } from "../../api/types";
 import { downloadPicture } from "../../lib/dom";
 import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { pictureWithLabels } from "../../lib/png";
 import { joinNames, splitNames } from "../../lib/name-path";
 import { useFlameDiff, useLatest } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { WindowContext, windowLine } from "../../widgets/window-context";
 import { FlameGraph } from "../../widgets/flamegraph/flamegraph";
 import { Segmented } from "../../widgets/controls/segmented";
 import {
@@ -149,13 +151,16 @@ function Choices({ levels, width }: { levels: GraphProps["levels"]; width: Width
 }
 
 function SaveButton({ canvas }: { canvas: RefObject<HTMLCanvasElement | null> }) {
+  const title = windowLine(useContext(WindowContext));
   return (
     <button
       type="button"
       class="quiet"
       data-testid="png"
       title={t.png.save}
-      onClick={() => canvas.current && downloadPicture("flame-diff.png", canvas.current)}
+      onClick={() =>
+        canvas.current && downloadPicture("flame-diff.png", pictureWithLabels(canvas.current, { title }))
+      }
     >
       PNG
     </button>
