@@ -25,7 +25,14 @@ describe("windowsOf", () => {
 
 describe("csv", () => {
   it("has the window in the last column of every row", () => {
-    const text = csv(["name", "ns"], [["a", 1], ["b", null]], { window: "steady: 1 ms, of 2 ms" });
+    const text = csv(
+      ["name", "ns"],
+      [
+        ["a", 1],
+        ["b", null],
+      ],
+      { window: "steady: 1 ms, of 2 ms" },
+    );
     expect(text.trim().split("\r\n")).toEqual([
       "name,ns,window",
       'a,1,"steady: 1 ms, of 2 ms"',

@@ -3,7 +3,7 @@ import type { RefObject } from "preact";
 import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import type { FlameDiff as Result, FlameDiffNode, Options } from "../../api/types";
 import { downloadPicture } from "../../lib/dom";
-import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { duration, exactDuration, percent, relativeChange, signedDuration } from "../../lib/format";
 import { pictureWithLabels } from "../../lib/png";
 import { joinNames, splitNames } from "../../lib/name-path";
 import { useFlameDiff, useLatest } from "../../state/use-result";
@@ -108,6 +108,7 @@ function Graph({ result, levels, ignored }: GraphProps) {
           boxes={boxes}
           total={total}
           search={search}
+          zoomed={zoom !== null}
           testid="flamegraph-diff"
           onLook={(i) => setAt(i === null ? null : (rows[i] ?? null))}
           onZoom={zoomTo}
@@ -188,7 +189,7 @@ function Details({ result, row }: { result: Result; row: FlameDiffNode | null })
         {texts.perStep(result.base_steps, result.now_steps)}
       </div>
     );
-  const share = row.base_ns && row.change_ns !== null ? percent(row.change_ns / row.base_ns) : null;
+  const share = row.base_ns && row.change_ns !== null ? relativeChange(row.change_ns / row.base_ns) : null;
   const verdict = row.status === "both" ? WORDS[row.verdict] : t.diff.statuses[row.status];
   const errors = [
     row.noise_ns ? t.diff.bySpread(duration(row.noise_ns)) : "",

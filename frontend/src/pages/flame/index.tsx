@@ -164,6 +164,7 @@ function OneTree({ result, names, search, inferred, onLook, onCanvas }: OneTreeP
       boxes={boxes}
       total={result.total_ns ?? 0}
       search={search}
+      zoomed={names.length > 0}
       onLook={(i) => onLook(i === null ? null : (rows[i] ?? null))}
       onZoom={zoomTo}
       onOut={() => zoomOut(names)}
