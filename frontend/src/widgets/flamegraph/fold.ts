@@ -9,11 +9,11 @@ const LEAST = 3;
 /** How many rows lead to the first box with less than all of the time below it, or with several boxes. */
 export function leadingRows(boxes: readonly FlameBox[]): number {
   const [root] = boxes;
-  const children = new Map<number | null, number[]>();
-  boxes.forEach(({ parent }, i) => children.set(parent, [...(children.get(parent) ?? []), i]));
+  const children = new Map<number | null, number>();
+  for (const { parent } of boxes) children.set(parent, (children.get(parent) ?? 0) + 1);
   let rows = 0;
   // A box comes after its parent: the only one of its row is the next.
-  while (root && children.get(rows === 0 ? null : rows - 1)?.length === 1) {
+  while (root && children.get(rows === 0 ? null : rows - 1) === 1) {
     const box = boxes[rows];
     if (!box || box.value < ALL * root.value) break;
     rows += 1;
