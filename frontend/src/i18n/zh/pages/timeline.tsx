@@ -76,7 +76,7 @@ export const timeline: Translation<typeof english.timeline> = {
     launches: "运行时调用",
     device_annotations: "设备标注",
     steps: "迭代",
-    frames: "Python",
+    frames: "栈帧",
   },
   hitOf: (at) => `${at} / `,
   onDevice: (time, bound) => spaced("设备上", `${time} ${bound}`.trim()),
