@@ -14,6 +14,10 @@ call of the address, with TensorBoard's own pages. For each move of panning: all
 for it, as Chromium counts it, and what was drawn. ``search`` is from the last letter to the number
 of matches.
 
+``long_tasks``: what blocked the browser's main thread for more than 50 ms (the Long Tasks API,
+which tells of no shorter ones) while the timeline was zoomed 20 times, from the whole recording
+on, and panned 60 times: by keys, by the wheel and by dragging. Where others use the processor too,
+the clock counts their time as well: ``longest_task_cpu_ms`` is of Chromium's own main thread.
 """
 
 from __future__ import annotations
@@ -163,6 +167,7 @@ def browsing(browser: Browser, log: Path, cache: Path) -> Figures:
         found["first_picture_s"] = picture(page, address(url, run="large"), 2 * trace.end_ns)
         frame = next(f for f in page.frames if "name=privateuse1" in f.url)
         found |= panned(page, frame)
+        found |= long_tasks(browser, page, frame)
         box = frame.get_by_test_id("timeline-search")
         for text in TEXTS:
             box.fill(text)
@@ -211,6 +216,72 @@ def panned(page: Page, frame: Any) -> Figures:
         "script_median_ms": float(np.median(took)), "script_p95_ms": float(np.percentile(took, 95)),
         "paint_median_ms": float(np.median(painted)), "most_drawn": max(drawn),
     }  # fmt: skip
+
+
+_WATCH = """() => {
+    window.longTasks = [];
+    const keep = list => window.longTasks.push(...list.getEntries().map(e => e.duration));
+    new PerformanceObserver(keep).observe({ entryTypes: ["longtask"] });
+}"""
+ZOOMS, BETWEEN_MS = 20, 100
+
+
+def long_tasks(browser: Browser, page: Page, frame: Any) -> Figures:
+    """How many tasks took more than 50 ms, and the longest one, by what was done."""
+    box = frame.get_by_test_id("timeline-canvas").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + 200
+
+    def zoom(number: int) -> None:
+        page.mouse.move(x, y)
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, -240 if number < ZOOMS * 3 // 4 else 240)
+        page.keyboard.up("Control")
+
+    def press(number: int) -> None:
+        page.keyboard.press("d" if number % 20 < 10 else "a")
+
+    def wheel(number: int) -> None:
+        page.keyboard.down("Shift")
+        page.mouse.wheel(0, 200 if number % 20 < 10 else -200)
+        page.keyboard.up("Shift")
+
+    def drag(number: int) -> None:
+        way = 300 if number % 20 < 10 else -300
+        page.keyboard.down("Shift")
+        page.mouse.move(x - way / 2, y)
+        page.mouse.down()
+        page.mouse.move(x + way / 2, y, steps=8)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+
+    frame.evaluate(_WATCH)
+    frame.locator(".timecanvas").focus()
+    page.keyboard.press("0")
+    page.wait_for_timeout(1500)
+    found: Figures = {}
+    browser.start_tracing(page=page, categories=["toplevel"])
+    for act, times in ((zoom, ZOOMS), (press, MOVES // 3), (wheel, MOVES // 3), (drag, MOVES // 3)):
+        for number in range(times):
+            act(number)
+            page.wait_for_timeout(BETWEEN_MS)
+        page.wait_for_timeout(500)
+        took = frame.evaluate("() => window.longTasks.splice(0)")
+        found[f"long_tasks_{act.__name__}"] = len(took)
+        found[f"longest_task_{act.__name__}_ms"] = max(took, default=0.0)
+    found["longest_task_cpu_ms"] = longest_cpu_ms(browser.stop_tracing())
+    return found
+
+
+def longest_cpu_ms(trace: bytes) -> float:
+    """The processor time of the longest task of a main thread in Chromium's own trace."""
+    events = json.loads(trace)["traceEvents"]
+    main = {
+        (e["pid"], e["tid"])
+        for e in events
+        if e["name"] == "thread_name" and e["args"]["name"] == "CrRendererMain"
+    }
+    tasks = (e for e in events if e["name"].endswith("RunTask") and (e["pid"], e["tid"]) in main)
+    return max(e.get("tdur", 0) for e in tasks) / 1000
 
 
 def main() -> None:

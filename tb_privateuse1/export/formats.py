@@ -40,11 +40,16 @@ FORMATS: Mapping[FormatName, Format] = {
 }
 
 
-def filename(name: FormatName, files: TraceFiles) -> str:
-    """Return the name of a format's file: the trace's name, in characters safe on any system."""
+def filename(name: FormatName, files: TraceFiles, window: Window = EVERYTHING) -> str:
+    """Return the name of a format's file: the trace's name, in characters safe on any system.
+
+    That of a part of a recording has its limits in ns; an open one has none.
+    """
     base = stem(files.trace.name, readers.READERS) or files.trace.name
     base = re.sub(r"(\.pt)?(\.trace)?$", "", base)
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", base)[-100:].lstrip(".") + FORMATS[name].suffix
+    limits = ("" if limit is None else limit for limit in (window.start_ns, window.end_ns))
+    part = "" if window.whole else ".{}-{}ns".format(*limits)
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", base)[-100:].lstrip(".") + part + FORMATS[name].suffix
 
 
 def stream(

@@ -213,7 +213,7 @@ class Routes:
         form = formats.FORMATS[name]
         response = Response(itertools.chain((first,), parts), content_type=form.mime)
         response.headers.set(
-            "Content-Disposition", "attachment", filename=formats.filename(name, files)
+            "Content-Disposition", "attachment", filename=formats.filename(name, files, window)
         )
         return _guarded(response)
 

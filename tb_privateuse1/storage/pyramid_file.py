@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1.analysis.timeline import level_of_detail
+from tb_privateuse1.analysis.timeline.first_look import FirstLook, find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import DetailLevel, Pyramid, Tracks
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
@@ -32,6 +33,9 @@ class _Edges(Table, frozen=True):
 
 class _Head(msgspec.Struct):
     bins_ns: list[int]
+    look: FirstLook
+    look_by: str
+    """The build that found it: another one may find another, and does so when it is asked for."""
 
 
 _HEAD = msgspec.json.Decoder(_Head)  # here, as in ``cache``
@@ -51,7 +55,7 @@ def open_pyramid(trace: Trace) -> Pyramid:
         return stored
     made = level_of_detail.build_pyramid(trace)
     if path.exists():  # else nobody finds the trace again, nor what lies beside it
-        _write(made, path)
+        _write(made, find_first_look(trace), path)
         cache_directory.make_room(path.parent, keep=path)
     return made
 
@@ -59,7 +63,7 @@ def open_pyramid(trace: Trace) -> Pyramid:
 def prepare(trace: Trace, path: Path) -> None:
     """Store a trace's pyramid beside the trace's file; a small one's is not worth it."""
     if not _few(trace):
-        _write(level_of_detail.build_pyramid(trace), path)
+        _write(level_of_detail.build_pyramid(trace), find_first_look(trace), path)
 
 
 def _few(trace: Trace) -> bool:
@@ -74,7 +78,7 @@ def _few(trace: Trace) -> bool:
     return sum(map(len, tables)) < LEAST_RANGES
 
 
-def _write(made: Pyramid, path: Path) -> None:
+def _write(made: Pyramid, look: FirstLook, path: Path) -> None:
     exact, *coarser = (level.ranges for level in made.levels)
     columns = {
         name: np.concatenate([column, *(getattr(one, name) for one in coarser)])
@@ -86,7 +90,8 @@ def _write(made: Pyramid, path: Path) -> None:
         "coarser": Ranges(**columns),
         "edges": _Edges(np.concatenate([level.edges for level in made.levels])),
     }
-    head = msgspec.json.encode(_Head([level.bin_ns for level in made.levels]))
+    bins = [level.bin_ns for level in made.levels]
+    head = msgspec.json.encode(_Head(bins, look, disk_cache.build_digest()))
     with contextlib.suppress(OSError):  # a cache without room: it is made again when asked for
         arrow_file.write(cache_directory.pyramid_path(path), arrow_file.Content(head, tables))
 
@@ -97,7 +102,8 @@ def _pyramid(content: arrow_file.Content) -> Pyramid:
     assert isinstance(exact, Exact)
     assert isinstance(coarser, Ranges)
     assert isinstance(edges, _Edges)
-    bins = _HEAD.decode(content.head).bins_ns
+    head = _HEAD.decode(content.head)
+    bins = head.bins_ns
     ends = edges.at.reshape(len(bins), -1)
     levels = [DetailLevel(bins[0], ends[0], exact)]
     first = 0
@@ -106,4 +112,5 @@ def _pyramid(content: arrow_file.Content) -> Pyramid:
         part = {name: column[first:last] for name, column in coarser.columns()}
         levels.append(DetailLevel(bin_ns, of_level, Ranges(**part)))
         first = last
-    return Pyramid(tracks, tuple(levels))
+    look = head.look if head.look_by == disk_cache.build_digest() else None
+    return Pyramid(tracks, tuple(levels), look)

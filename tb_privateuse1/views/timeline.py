@@ -9,14 +9,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.account import classification
 from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
 from tb_privateuse1.analysis.counters.device_summary import Summary, summary_window
 from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.operators import groups, module_of
-from tb_privateuse1.analysis.recording.phases import PhaseKind, phases
 from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
+from tb_privateuse1.analysis.timeline.first_look import TimelinePhase, find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
     DEVICE,
@@ -104,14 +103,6 @@ class Curves(Struct, frozen=True):
     """As ``Rectangles.bound_ns``."""
 
 
-class TimelinePhase(Struct, frozen=True):
-    """A phase of the recording."""
-
-    kind: PhaseKind
-    start_ns: int
-    end_ns: int
-
-
 class _Words(Struct, frozen=True):
     """The texts that rectangles refer to."""
 
@@ -196,8 +187,8 @@ def timeline(
     parts, rows = min(max(width, 1), _WIDEST), _rows(pyramid, tracks, folded)
     counters, joined = _counters(curves, start, stop, parts)
     summaries, summary_parts, shares = summary_window(trace, start, stop, parts)
-    opens_frames = classification.waits_for_python(trace)
-    listed = timeline_tracks.list_tracks(trace, pyramid, opens_frames=opens_frames)
+    look = pyramid.first_look or find_first_look(trace)
+    listed = timeline_tracks.list_tracks(trace, pyramid, look)
 
     def rectangles_of(most: int) -> tuple[Rectangles, _Words]:
         row, found = pyramid.window(rows, start, stop, (stop - start) / parts, most)
@@ -228,7 +219,7 @@ def timeline(
         summaries=summaries,
         summary_parts=summary_parts,
         shares=shares,
-        phases=tuple(TimelinePhase(one.kind, one.start_ns, one.end_ns) for one in phases(trace)),
+        phases=look.phases,
     )
 
 

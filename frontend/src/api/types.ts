@@ -866,6 +866,7 @@ export interface FlameNode {
 /** The result of the lookup. */
 export interface Found {
   matches: number;
+  groups: MatchGroup[];
   before: number;
   items: Item[];
   names: Match[];
@@ -1181,6 +1182,12 @@ export interface Links {
 export interface Match {
   name: string;
   full_name: string | null;
+  ranges: number;
+}
+
+/** The matches of one kind, such as operators. */
+export interface MatchGroup {
+  table: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations";
   ranges: number;
 }
 
@@ -2421,7 +2428,7 @@ export interface Options {
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
-  search: { text?: string; after?: number; limit?: number; exact?: boolean };
+  search: { text?: string; after?: number; limit?: number; exact?: boolean; only?: "all" | "kernels" | "ops" | "launches" | "device_annotations" | "steps" | "frames" };
   work: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
 }
 

@@ -2,10 +2,16 @@
 
 type Value = string | number | bigint | null;
 
-/** Rows of values below a line of names. */
-export function csv(names: readonly string[], rows: Iterable<readonly Value[]>): string {
-  const lines = [names.map(cell).join(",")];
-  for (const row of rows) lines.push(row.map(cell).join(","));
+/** Rows of values below a line of names. `same` are columns at the end with one value in all rows: a
+ * spreadsheet would take a comment for a row. */
+export function csv(
+  names: readonly string[],
+  rows: Iterable<readonly Value[]>,
+  same: Readonly<Record<string, string>> = {},
+): string {
+  const last = Object.values(same);
+  const lines = [[...names, ...Object.keys(same)].map(cell).join(",")];
+  for (const row of rows) lines.push([...row, ...last].map(cell).join(","));
   return `${lines.join("\r\n")}\r\n`;
 }
 

@@ -81,6 +81,17 @@ export function percent(share: number | null): string {
   return `${of100 < 0 ? "−" : ""}${size < 1 ? size.toFixed(2) : significant(size)} %`;
 }
 
+/** Up to 1,000 % more as a percentage, `+12.3 %`; beyond as a factor, `× 12.3`: of more digits nobody
+ * reads the size, and narrow columns cut them. */
+export function relativeChange(share: number | null): string {
+  if (share === null) return MISSING;
+  if (share > MOST_PERCENT)
+    return share + 1 > MOST_FACTOR ? `> × ${count(MOST_FACTOR)}` : `× ${significant(share + 1)}`;
+  return share > 0 ? `+${percent(share)}`.replace("+< ", "< +") : percent(share);
+}
+
+const [MOST_PERCENT, MOST_FACTOR] = [10, 9999];
+
 const OPERATIONS: readonly [string, number][] = [
   ["PFLOP", 1e15],
   ["TFLOP", 1e12],

@@ -23,8 +23,8 @@ const STYLES = [
 const MARGIN = 12;
 const SCALE = 2;
 
-/** Draws an SVG on the page's ground, twice as fine as on the screen. */
-export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> {
+/** Draws an SVG on the page's ground, twice as fine as on the screen, below its title. */
+export async function pictureOf(svg: SVGSVGElement, title: string): Promise<HTMLCanvasElement> {
   const { width, height } = svg.getBoundingClientRect();
   const copy = withStyles(svg);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
@@ -34,8 +34,11 @@ export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> 
   const markup = new XMLSerializer().serializeToString(copy);
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(markup)}`;
   await image.decode();
-  const [canvas, context] = sheet(width, height);
-  context.drawImage(image, MARGIN, MARGIN, width, height);
+  const above = title ? TITLE : 0;
+  const [canvas, context] = sheet(width, above + height);
+  context.textBaseline = "top";
+  write(context, title, document.body, MARGIN, MARGIN);
+  context.drawImage(image, MARGIN, MARGIN + above, width, height);
   return canvas;
 }
 
@@ -60,15 +63,9 @@ export function pictureWithLabels(
   const left = Math.max(0, ...labels.map((l) => l.getBoundingClientRect().width));
   const [whole, context] = sheet(left + box.width, above + box.height + (legend.length > 0 ? LEGEND : 0));
   context.textBaseline = "top";
-  const write = (text: string, from: HTMLElement, x: number, y: number): void => {
-    const style = getComputedStyle(from);
-    context.fillStyle = style.color;
-    context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
-    context.fillText(text, x, y);
-  };
-  write(title, document.body, MARGIN, MARGIN);
+  write(context, title, document.body, MARGIN, MARGIN);
   for (const { x, label } of ticks) {
-    write(label, document.body, MARGIN + left + x + 3, MARGIN + TITLE);
+    write(context, label, document.body, MARGIN + left + x + 3, MARGIN + TITLE);
     context.fillRect(MARGIN + left + x, MARGIN + TITLE, 1, AXIS);
   }
   let at = MARGIN;
@@ -76,7 +73,7 @@ export function pictureWithLabels(
     const y = MARGIN + above + box.height + 8;
     context.fillStyle = color;
     context.fillRect(at, y + 2, 10, 10);
-    write(label, document.body, at + 15, y);
+    write(context, label, document.body, at + 15, y);
     at += 15 + context.measureText(label).width + 16;
   }
   context.save();
@@ -85,6 +82,7 @@ export function pictureWithLabels(
   context.clip();
   for (const label of labels)
     write(
+      context,
       (label.querySelector("span") ?? label).textContent.trim(),
       label,
       MARGIN + 4,
@@ -93,6 +91,20 @@ export function pictureWithLabels(
   context.restore();
   context.drawImage(canvas, MARGIN + left, MARGIN + above, box.width, box.height);
   return whole;
+}
+
+/** A text in the font and color of an element. */
+function write(
+  context: CanvasRenderingContext2D,
+  text: string,
+  from: HTMLElement,
+  x: number,
+  y: number,
+): void {
+  const style = getComputedStyle(from);
+  context.fillStyle = style.color;
+  context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  context.fillText(text, x, y);
 }
 
 const [TITLE, AXIS, LEGEND] = [22, 18, 28];

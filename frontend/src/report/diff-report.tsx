@@ -1,6 +1,7 @@
 // The report of a change: before and after, why, and what changed by operator, kernel and module.
 import type { DiffReport as Compared } from "../api/types";
 import { DiffSummary, Largest } from "../pages/diff";
+import { WindowContext, windowsOf } from "../widgets/window-context";
 import { report as texts } from "../i18n/report";
 import type { ReportData } from "./data";
 import { Header, Part, PartFailures, PlaceLine } from "./header";
@@ -13,13 +14,13 @@ export function DiffReport({ data, diff }: { data: ReportData; diff: Compared })
   const [first] = diff.diffs;
   const tables = diff.diffs.filter((one) => one.rows.length > 0);
   return (
-    <>
+    <WindowContext.Provider value={windowsOf(first, {})}>
       <Header brand={texts.diffBrand} title={data.title} parts={["summary", "changes", "provenance"]}>
         <div class="report-sides">
           <b>{texts.base}</b>
-          <PlaceLine place={diff.base} />
+          <PlaceLine place={diff.base} window={first?.base.window} />
           <b>{texts.now}</b>
-          <PlaceLine place={diff.place} />
+          <PlaceLine place={diff.place} window={first?.provenance.window} />
         </div>
       </Header>
       <main>
@@ -43,6 +44,6 @@ export function DiffReport({ data, diff }: { data: ReportData; diff: Compared })
           <FilesTable title={texts.afterFiles} files={diff.place.files} />
         </Provenance>
       </main>
-    </>
+    </WindowContext.Provider>
   );
 }

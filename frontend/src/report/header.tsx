@@ -1,6 +1,6 @@
 // The head of a report: what it is about, when it was recorded, and the way to its parts.
 import type { ComponentChildren } from "preact";
-import type { Overview, PartFailure, ReportPlace } from "../api/types";
+import type { Overview, PartFailure, ReportPlace, WindowFacts } from "../api/types";
 import { sourceLabel } from "../pages/shared/timeline-source";
 import { Findings } from "../pages/shared/load-states";
 import { dateTime } from "../lib/format";
@@ -46,10 +46,18 @@ export function Header({ brand, title, parts, children }: HeaderProps) {
   );
 }
 
-/** When and where a trace was recorded, in one line. */
-export function PlaceLine({ place, overview }: { place: ReportPlace; overview?: Overview | null }) {
+interface PlaceLineProps {
+  place: ReportPlace;
+  overview?: Overview | null;
+  /** What the figures are of. */
+  window: WindowFacts | null | undefined;
+}
+
+/** What of a trace the report is about, and when and where that was recorded, in one line. */
+export function PlaceLine({ place, overview, window }: PlaceLineProps) {
   const device = overview?.device[0]?.value;
   const facts = [
+    window?.text,
     device,
     place.ranks.length > 1 && texts.rank(place.rank, place.ranks.length),
     place.spans > 1 && texts.span(place.span, place.spans),

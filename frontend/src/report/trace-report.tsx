@@ -26,6 +26,7 @@ import { Findings } from "../pages/shared/load-states";
 import { NoDeviceTimes } from "../pages/shared/no-device-times";
 import { RecordingLine } from "../pages/shared/recording-line";
 import { CATEGORIES } from "../lib/color";
+import { WindowContext, windowsOf } from "../widgets/window-context";
 import { t } from "../i18n";
 import { report as texts } from "../i18n/report";
 import type { ReportData } from "./data";
@@ -40,9 +41,9 @@ export function TraceReport({ data, trace }: { data: ReportData; trace: Trace })
   const { overview, advice, failures } = trace;
   const parts = partsOf(trace);
   return (
-    <>
+    <WindowContext.Provider value={windowsOf(overview, {})}>
       <Header brand={texts.brand} title={data.title} parts={parts}>
-        <PlaceLine place={trace.place} overview={overview} />
+        <PlaceLine place={trace.place} overview={overview} window={overview?.provenance.window} />
       </Header>
       <main>
         <First trace={trace} />
@@ -69,7 +70,7 @@ export function TraceReport({ data, trace }: { data: ReportData; trace: Trace })
           <FilesTable title={texts.files} files={trace.place.files} />
         </Provenance>
       </main>
-    </>
+    </WindowContext.Provider>
   );
 }
 

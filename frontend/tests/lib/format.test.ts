@@ -8,6 +8,7 @@ import {
   durationRange,
   exactDuration,
   percent,
+  relativeChange,
   percentRange,
   signedBytes,
   signedDuration,
@@ -121,3 +122,15 @@ describe("a range", () => {
     expect(durationRange(low, high)).toBe(text),
   );
 });
+
+test.each([
+  [null, "–"],
+  [0, "0 %"],
+  [0.123, "+12.3 %"],
+  [-0.5, "−50.0 %"],
+  [0.00001, "< +0.01 %"],
+  [10, "+1,000 %"],
+  [11, "× 12.0"],
+  [4999, "× 5,000"],
+  [123_456, "> × 9,999"],
+])("a change by the share %s is %s", (share, text) => expect(relativeChange(share)).toBe(text));

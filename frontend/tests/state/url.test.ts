@@ -198,6 +198,7 @@ describe("what depends on what", () => {
       dtype: "bf16",
       list: "roofs",
       item: "kernels:1",
+      only: null,
       find: "mm",
       lanes: "3,p5",
       marks: "7",

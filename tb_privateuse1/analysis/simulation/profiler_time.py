@@ -114,10 +114,10 @@ def left_ns(was: tuple[I64, Shares], now: tuple[I64, Shares], each_ns: float) ->
     goes takes its own events with it: a time without events leaves all of the profiler's.
     """
     (gap, count), (left, remaining) = was, now
-    taken = np.minimum(count * each_ns, _MOST * gap)
-    most = _MOST * np.abs(gap - left)
+    taken = np.minimum(count * each_ns, MOST * gap)
+    most = MOST * np.abs(gap - left)
     gone = np.clip((count - remaining) * each_ns, -most, most)
-    found: Shares = np.clip(taken - gone, 0, _MOST * left)
+    found: Shares = np.clip(taken - gone, 0, MOST * left)
     return found
 
 

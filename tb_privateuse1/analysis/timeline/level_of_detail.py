@@ -17,6 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.timeline import rectangles
+from tb_privateuse1.analysis.timeline.first_look import FirstLook
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import sums_before
@@ -67,6 +68,8 @@ class Pyramid(Struct, frozen=True):
 
     tracks: Tracks
     levels: tuple[DetailLevel, ...]
+    first_look: FirstLook | None = None
+    """Stored with a large trace's pyramid; null where it is found out when it is asked for."""
 
     def first_row(self) -> I64:
         """Return the first row of each track."""

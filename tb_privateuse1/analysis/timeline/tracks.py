@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.analysis.timeline.first_look import FirstLook
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
     DEVICE,
@@ -48,10 +48,9 @@ class Track(Struct, frozen=True):
     """Whether it shows all of its rows at first: Python's frames do if they limit the steps."""
 
 
-def list_tracks(trace: Trace, pyramid: Pyramid, *, opens_frames: bool = False) -> tuple[Track, ...]:
-    """Return all tracks of a pyramid, in its order. ``opens_frames``: those of the main thread."""
+def list_tracks(trace: Trace, pyramid: Pyramid, look: FirstLook) -> tuple[Track, ...]:
+    """Return all tracks of a pyramid, in its order."""
     tracks, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
-    main = thread_roles(trace).main
     found = []
     # Tracks share the texts of their group: there may be 100,000 tracks.
     groups: dict[str, tuple[str, str]] = {}
@@ -72,8 +71,8 @@ def list_tracks(trace: Trace, pyramid: Pyramid, *, opens_frames: bool = False) -
                 busy_ns=None if missing else int(tracks.busy_ns[i]),
                 hidden=int(tracks.hidden[i]),
                 owner=owner,
-                main=kind in (OPERATORS, FRAMES) and owner == main,
-                open=kind != FRAMES or (owner == main and opens_frames),
+                main=kind in (OPERATORS, FRAMES) and owner == look.main,
+                open=kind != FRAMES or (owner == look.main and look.opens_frames),
             )
         )
     return tuple(found)

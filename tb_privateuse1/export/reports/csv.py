@@ -2,6 +2,8 @@
 
 Figures have the JSON's units. Null is an empty cell, and a list within a row is JSON. A text that
 a spreadsheet would run as a formula begins with an apostrophe, as in all CSV of this package.
+The last column of every row names the window that the figures are of; a comment above the head
+would be a row to a spreadsheet.
 """
 
 from __future__ import annotations
@@ -24,11 +26,25 @@ def csv_table(result: Any, name: str | None = None) -> str:
     """
     name, kind = views_result.tables_of(type(result), name)
     columns = kind.__struct_fields__
+    windows = _windows(result)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(getattr(row, c)) for c in columns] for row in getattr(result, name))
+    writer.writerow([*columns, *windows])
+    writer.writerows(
+        [*(_cell(getattr(row, c)) for c in columns), *windows.values()]
+        for row in getattr(result, name)
+    )
     return out.getvalue()
+
+
+def _windows(result: Any) -> dict[str, str]:
+    """Return the windows of a result, by column: of a comparison two, of several traces none."""
+    sources = {"window": "provenance", "base_window": "base"}
+    facts = {
+        column: getattr(getattr(result, source, None), "window", None)
+        for column, source in sources.items()
+    }
+    return {column: found.text for column, found in facts.items() if found is not None}
 
 
 def _cell(value: Any) -> Any:

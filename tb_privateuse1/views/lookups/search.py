@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -14,6 +15,9 @@ from tb_privateuse1.trace.columns import flag_names
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
 from tb_privateuse1.views.lookups.event_items import Item, TableName, item
+
+Only = Literal["all", "kernels", "ops", "launches", "device_annotations", "steps", "frames"]
+"""``all``, or one ``TableName``."""
 
 _MOST = 1000
 _EXACT, _PREFIX, _SUBSTRING, _NO_MATCH = range(4)
@@ -32,11 +36,20 @@ class Match(Struct, frozen=True):
     ranges: int
 
 
+class MatchGroup(Struct, frozen=True):
+    """The matches of one kind, such as operators."""
+
+    table: TableName
+    ranges: int
+
+
 class Found(Struct, frozen=True):
     """The result of the lookup."""
 
     matches: int
-    """Ranges whose name has the text."""
+    """Ranges whose name has the text; of those of one kind, where that was asked for."""
+    groups: tuple[MatchGroup, ...]
+    """The kinds with a match, in the order of ``items``; all of them, also if one is asked for."""
     before: int
     """How many of them come before the first of ``items``."""
     items: tuple[Item, ...]
@@ -59,6 +72,7 @@ def search(
     after: Annotated[int, "how many ranges to skip"] = 0,
     limit: Annotated[int, "at most this many ranges"] = 100,
     exact: Annotated[bool, "the name must equal the text"] = False,
+    only: Annotated[Only, "the kind of the ranges"] = "all",
 ) -> Found:
     """Ranges whose name contains a text, upper and lower case alike; none for an empty text.
 
@@ -66,15 +80,18 @@ def search(
     """
     wanted = _named(trace, text, exact)
     bearing = np.where(wanted[:-1], names, 0)
-    matches = int(bearing.sum())
+    groups = _groups(trace, wanted)
+    tables = tuple(one.table for one in groups if only in ("all", one.table))
+    matches = sum(one.ranges for one in groups if one.table in tables)
     first = min(max(after, 0), matches)
     last = min(first + min(max(limit, 0), _MOST), matches)
-    page = _page(trace, _ranks(trace, wanted, text), first, last)
+    page = _page(trace, tables, _ranks(trace, wanted, text), first, last)
     kernels = trace.kernels
     mine = np.flatnonzero(wanted[kernels.name])
     best = np.argsort(-bearing, kind="stable")[:20]
     return Found(
         matches=matches,
+        groups=groups,
         before=first,
         items=tuple(item(trace, pyramid, table, index) for table, index in page),
         names=tuple(_match(trace, i, int(bearing[i])) for i in best.tolist() if bearing[i]),
@@ -114,10 +131,18 @@ def _ranks(trace: Trace, wanted: Bools, text: str) -> I8:
     return ranks
 
 
-def _page(trace: Trace, ranks: I8, first: int, last: int) -> list[tuple[TableName, int]]:
-    """Return table and row of the matches [first, last): by rank, then ``_ORDER``, then time."""
+def _groups(trace: Trace, wanted: Bools) -> tuple[MatchGroup, ...]:
+    """Return the kinds with a match, in ``_ORDER``."""
+    sizes = {table: int(np.count_nonzero(wanted[getattr(trace, table).name])) for table in _ORDER}
+    return tuple(MatchGroup(table, ranges) for table, ranges in sizes.items() if ranges)
+
+
+def _page(
+    trace: Trace, tables: Sequence[TableName], ranks: I8, first: int, last: int
+) -> list[tuple[TableName, int]]:
+    """Return table and row of the matches [first, last): by rank, then by table, then time."""
     page: list[tuple[TableName, int]] = []
-    of_tables = [(table, ranks[getattr(trace, table).name]) for table in _ORDER]
+    of_tables = [(table, ranks[getattr(trace, table).name]) for table in tables]
     before = 0
     for rank in (_EXACT, _PREFIX, _SUBSTRING):
         for table, own in of_tables:

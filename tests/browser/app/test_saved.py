@@ -86,3 +86,23 @@ def test_a_chart_is_a_picture(dashboard: Dashboard, where: dict[str, str], chart
     data = Path(saved.value.path()).read_bytes()
     assert data.startswith(b"\x89PNG")
     assert len(data) > 2_000
+
+
+@pytest.mark.parametrize(("view", "chart"), [("overview", "png-steps"), ("flame", "png")])
+def test_a_picture_says_what_time_it_is_of(dashboard: Dashboard, view: str, chart: str) -> None:
+    settled(dashboard.open(run="ddp", view=view))
+    dashboard.frame.evaluate(
+        """() => {
+            const write = CanvasRenderingContext2D.prototype.fillText;
+            window.written = [];
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+                window.written.push(text);
+                return write.call(this, text, ...at);
+            };
+        }"""
+    )
+    with dashboard.page.expect_download():
+        dashboard.get(chart).click()
+    answer = dashboard.server.plugin(f"{view}?run=ddp").json
+    window = answer["provenance"]["window"]["text"]
+    assert any(window in text for text in dashboard.frame.evaluate("window.written"))

@@ -218,7 +218,9 @@ def test_csv_has_what_is_shown(dashboard: Dashboard, tmp_path: Path) -> None:
     with (tmp_path / "saved.csv").open(newline="") as file:
         saved = list(csv.DictReader(file))
     assert [row["name"] for row in saved] == list(shown) == ["aten::add", "aten::mm"]
-    told = {row["name"]: row for row in result(dashboard, "operators?run=mlp")["rows"]}
+    answer = result(dashboard, "operators?run=mlp")
+    assert {row["window"] for row in saved} == {answer["provenance"]["window"]["text"]}
+    told = {row["name"]: row for row in answer["rows"]}
     for row in saved:
         assert {key: number(row[key]) for key in OPERATOR} == {
             key: told[row["name"]][key] for key in OPERATOR

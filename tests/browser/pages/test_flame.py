@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +12,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.dashboard import Dashboard
+
+LEADING = {
+    "full_name": None, "kind": "frame", "total_ns": 1000, "self_ns": 0, "calls": 1,
+    "window_share": 1.0, "bound_ns": 0, "merged": 0, "merged_ns": 0,
+}  # fmt: skip
 
 
 def result(dashboard: Dashboard, query: str) -> Any:
@@ -90,6 +97,34 @@ def test_a_box_is_ignored_by_its_name(dashboard: Dashboard) -> None:
     dashboard.shows("ignore", value=1)
     answer = result(dashboard, "flame?run=ddp&by=host&ignore=Net_0")
     dashboard.shows("flamegraph", boxes=len(answer["rows"]))
+
+
+def test_the_frames_above_are_one_row_that_opens(dashboard: Dashboard) -> None:
+    """Four frames with all of the time, of which the innermost is no frame above another."""
+    dashboard.open(run="ddp", view="flame", by="host")
+    dashboard.frame.wait_for_selector("[data-testid=flamegraph]")
+    rows = [{**LEADING, "name": f"f{i}", "parent": i - 1 if i else None} for i in range(4)] + [
+        {**LEADING, "name": "g", "parent": 3, "total_ns": 500}
+    ]
+    answer = result(dashboard, "flame?run=ddp&by=host")
+    told = json.dumps({**answer, "rows": rows, "total_ns": 1000})
+    dashboard.page.route(
+        re.compile(r"/flame\?"),
+        lambda route: route.fulfill(body=told, content_type="application/json"),
+    )
+    dashboard.open(run="ddp", view="flame", by="host", levels="operators")
+    graph = dashboard.shows("flamegraph", boxes=5, folded=3)
+    graph.focus()
+    dashboard.page.keyboard.press("ArrowDown")
+    expect(graph).to_have_attribute("data-focus", re.compile("^3 frames above"))
+    dashboard.shows("flame-details", name="f2")
+    dashboard.page.keyboard.press("Enter")
+    dashboard.shows("flamegraph", folded=0)
+    dashboard.page.keyboard.press("Escape")
+    dashboard.shows("flamegraph", folded=3)
+    graph.locator("canvas").click(position={"x": 60, "y": 9})
+    dashboard.shows("flamegraph", folded=0)
+    dashboard.page.unroute_all()
 
 
 def test_two_traces_in_one_graph(dashboard: Dashboard) -> None:

@@ -133,3 +133,14 @@ def test_links_stay_in_the_report(reports: Path, page: Page) -> None:
         ".map(a => a.getAttribute('href').slice(1)).filter(id => !document.getElementById(id))"
     )
     assert missing == []
+
+
+def test_below_the_title_stands_the_window(
+    page: Page, reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run, places in ((RUNS[0], 1), ("diff", 2)):
+        opened(page, reports / f"{run}.html")
+        lines = page.get_by_test_id("place")
+        expect(lines).to_have_count(places)
+        told = view(capsys, "overview", RUNS[0] if places == 1 else "transformer-inferred")
+        expect(lines.last).to_contain_text(told["provenance"]["window"]["text"])

@@ -58,6 +58,25 @@ def test_every_match_is_reached_both_ways(
     shows(HITS - 50)
 
 
+def test_the_kinds_of_what_is_found_are_walked_through_one_by_one(
+    visit: Callable[[Server], Dashboard], server: Server
+) -> None:
+    page = visit(server).open(view="timeline", find="_1")
+    hits, kinds = page.get("timeline-hits"), page.get("timeline-kinds")
+    of_each = sum("_1" in f"_{i}" for i in range(HITS))
+    expect(hits).to_have_attribute("data-value", str(2 * of_each), timeout=WAIT_MS)
+    expect(kinds.get_by_role("button")).to_have_text(
+        [f"all {2 * of_each}", f"device {of_each}", f"operators {of_each}"]
+    )
+    kinds.get_by_text(f"operators {of_each}").click()
+    expect(hits).to_have_attribute("data-value", str(of_each))
+    page.get("timeline-search").press("Enter")
+    expect(page.get("details-name")).to_have_text("aten::op_1", timeout=WAIT_MS)
+    page.get("timeline-search").fill("op_2")
+    expect(kinds).to_have_count(0)
+    expect(hits).to_have_attribute("data-value", str(sum("_2" in f"_{i}" for i in range(HITS))))
+
+
 @pytest.mark.parametrize("width", [1600, 1200, 900])
 def test_what_is_found_covers_nothing(
     visit: Callable[[Server], Dashboard], server: Server, width: int

@@ -89,10 +89,12 @@ def test_csv_has_the_rows_of_the_json(log: Path, capsys: pytest.CaptureFixture[s
         arguments = ["view", name, str(log), "--rank", "3"]
         assert cli.main([*arguments, "--csv"]) == 0
         rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-        expected = json.loads(body(log, name, "r1", 3, 1))[table]
+        result = json.loads(body(log, name, "r1", 3, 1))
+        expected, window = result[table], result["provenance"]["window"]["text"]
         assert rows
         assert len(rows) == len(expected)
-        assert list(rows[0]) == list(expected[0])
+        assert list(rows[0]) == [*expected[0], "window"]
+        assert {row["window"] for row in rows} == {window}
         assert rows[0]["name"] == expected[0]["name"]
 
 

@@ -19,6 +19,7 @@ from tb_privateuse1.cli import main
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.export import formats as export
+from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.readers import READERS, Reader
 from tb_privateuse1.readers.decompress import read_bytes
 from tb_privateuse1.readers.raw import Flows, Group, Progress, Raw
@@ -133,3 +134,5 @@ def test_an_export_that_copies_its_events_says_that_it_cannot(log: Path, tmp_pat
     assert caught.value.code == "not_chrome"
     export.save("perfetto", out, opened.trace("kernels"), files)
     assert export.filename("perfetto", files) == "rank5.100.perfetto-trace.gz"
+    part = Window(1000, None)
+    assert export.filename("csv", files, part) == "rank5.100.1000-ns.csv.zip"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.analysis.timeline import level_of_detail
+from tb_privateuse1.analysis.timeline.first_look import find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.storage import cache_directory, derived, disk_cache, pyramid_file
 from tb_privateuse1.trace.model import Trace
@@ -63,6 +64,17 @@ def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(level_of_detail, "build_pyramid", build)
     assert len(derived.DerivedData(found).pyramid.tracks) == 4
+
+
+def test_the_first_look_is_stored_and_another_build_finds_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, _ = stored(tmp_path)
+    assert pyramid_file.open_pyramid(found).first_look is None
+    look = pyramid_file.open_pyramid(found).first_look
+    assert look == find_first_look(some())
+    monkeypatch.setattr(disk_cache, "build_digest", lambda: "another")
+    assert pyramid_file.open_pyramid(found).first_look is None
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "changed", "empty", "other"])

@@ -158,6 +158,6 @@ def test_as_csv_and_text() -> None:
         csv.csv_table(result).splitlines()[0].startswith("evidence,kernels,total_ns,share,bound_ns")
     )
     lines = csv.csv_table(result, "constants").splitlines()
-    assert lines[0] == "name,value_ns,least_ns,most_ns,source,samples,evidence"
+    assert lines[0] == "name,value_ns,least_ns,most_ns,source,samples,evidence,window"
     assert len(lines) == 1 + len(result.constants)
     assert "kind: event" in text.text_report(result)

@@ -71,7 +71,7 @@ def test_without_device_times_nothing_is_0() -> None:
 def test_as_csv_and_text() -> None:
     result = quality(trace(*doubtful()))
     lines = csv.csv_table(result).splitlines()
-    assert lines[0] == "code,message,hint,count,severity,affects,examples"
+    assert lines[0] == "code,message,hint,count,severity,affects,examples,window"
     assert len(lines) == 1 + len(result.rows)
     assert '""table"":""kernels"",""row"":1,""name"":""replayed""' in lines[1]
     told = text.text_report(result)

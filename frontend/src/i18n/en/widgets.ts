@@ -27,7 +27,10 @@ export const widgets = {
       `${title}. Arrow keys move the cursor, Shift and arrows mark a part, Enter selects it.`,
     peak: (size: string) => `peak ${size}`,
   },
-  flame: { keys: (label: string) => `${label} Arrow keys move, Enter zooms, Escape goes back.` },
+  flame: {
+    keys: (label: string) => `${label} Arrow keys move, Enter zooms, Escape goes back.`,
+    above: (rows: number) => `${count(rows)} frames above, each with all of the time (click to open)`,
+  },
   heat: {
     keys: (label: string) => `${label} Arrow keys move, Enter selects.`,
     scale: (share: string, each: number) =>

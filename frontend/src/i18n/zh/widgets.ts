@@ -28,7 +28,10 @@ export const widgets: Translation<typeof english.widgets> = {
     keys: (title) => `${title}。方向键移动光标，按住 Shift 加方向键标记一段，Enter 选取该段。`,
     peak: (size) => `峰值 ${size}`,
   },
-  flame: { keys: (label) => `${label}方向键移动，Enter 放大，Esc 返回。` },
+  flame: {
+    keys: (label) => `${label}方向键移动，Enter 放大，Esc 返回。`,
+    above: (rows) => `上方 ${count(rows)} 个栈帧，各占全部时间（点击展开）`,
+  },
   heat: {
     keys: (label) => `${label}方向键移动，Enter 选中。`,
     scale: (share, each) =>

@@ -1,6 +1,6 @@
 // The boxes of the differential flame graph: their width, and the color and words of their change.
 import type { FlameDiffNode } from "../../api/types";
-import { percent } from "../../lib/format";
+import { relativeChange } from "../../lib/format";
 import { t } from "../../i18n";
 import type { FlameBox } from "../../widgets/flamegraph/layout";
 
@@ -62,5 +62,5 @@ function noteOf(row: FlameDiffNode, change: Change): string {
   if (row.status !== "both") return t.diff.statuses[row.status];
   if (!row.base_ns || row.change_ns === null) return "";
   if (change === "same") return "≈";
-  return `${row.change_ns > 0 ? "+" : "−"}${percent(Math.abs(row.change_ns) / row.base_ns)}`;
+  return relativeChange(row.change_ns / row.base_ns);
 }

@@ -1,14 +1,16 @@
 // The differential flame graph: the call trees of both traces as one, colored by the change.
 import type { RefObject } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import type { FlameDiff as Result, FlameDiffNode, Options } from "../../api/types";
 import { downloadPicture } from "../../lib/dom";
-import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { duration, exactDuration, percent, relativeChange, signedDuration } from "../../lib/format";
+import { pictureWithLabels } from "../../lib/png";
 import { joinNames, splitNames } from "../../lib/name-path";
 import { useFlameDiff, useLatest } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { WindowContext, windowLine } from "../../widgets/window-context";
 import { FlameGraph } from "../../widgets/flamegraph/flamegraph";
 import { Segmented } from "../../widgets/controls/segmented";
 import {
@@ -106,6 +108,7 @@ function Graph({ result, levels, ignored }: GraphProps) {
           boxes={boxes}
           total={total}
           search={search}
+          zoomed={zoom !== null}
           testid="flamegraph-diff"
           onLook={(i) => setAt(i === null ? null : (rows[i] ?? null))}
           onZoom={zoomTo}
@@ -149,13 +152,16 @@ function Choices({ levels, width }: { levels: GraphProps["levels"]; width: Width
 }
 
 function SaveButton({ canvas }: { canvas: RefObject<HTMLCanvasElement | null> }) {
+  const title = windowLine(useContext(WindowContext));
   return (
     <button
       type="button"
       class="quiet"
       data-testid="png"
       title={t.png.save}
-      onClick={() => canvas.current && downloadPicture("flame-diff.png", canvas.current)}
+      onClick={() =>
+        canvas.current && downloadPicture("flame-diff.png", pictureWithLabels(canvas.current, { title }))
+      }
     >
       PNG
     </button>
@@ -183,7 +189,7 @@ function Details({ result, row }: { result: Result; row: FlameDiffNode | null })
         {texts.perStep(result.base_steps, result.now_steps)}
       </div>
     );
-  const share = row.base_ns && row.change_ns !== null ? percent(row.change_ns / row.base_ns) : null;
+  const share = row.base_ns && row.change_ns !== null ? relativeChange(row.change_ns / row.base_ns) : null;
   const verdict = row.status === "both" ? WORDS[row.verdict] : t.diff.statuses[row.status];
   const errors = [
     row.noise_ns ? t.diff.bySpread(duration(row.noise_ns)) : "",

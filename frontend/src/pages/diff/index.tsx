@@ -1,7 +1,7 @@
 // The diff page: baseline, breakdown of the change of the step, and tables.
 import type { Diff as Result, DiffFigure, DiffRow, Overview } from "../../api/types";
 import { DEVICE, LABELS, type Category } from "../../lib/color";
-import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { duration, exactDuration, relativeChange, signedDuration } from "../../lib/format";
 import { useDiff, useLatest, useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { type BaseChoice, baseOf } from "./base";
@@ -311,7 +311,7 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
         exact={whole.change_ns}
         unit="ns"
         help={texts.change.help}
-        note={texts.said([percent(whole.change_share), certaintyOf(whole)])}
+        note={texts.said([relativeChange(whole.change_share), certaintyOf(whole)])}
       />
       <KeyFigure
         name="total_change_ns"

@@ -2,12 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Diff, DiffAllocator, DiffMemory } from "../../api/types";
-import { bytes, count, percent, signedBytes } from "../../lib/format";
+import { bytes, count, signedBytes } from "../../lib/format";
 import { nameOf } from "../../state/selection";
 import { t } from "../../i18n";
 import { field, worded, type Column } from "../../widgets/table/columns";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Table } from "../../widgets/table/table";
+import { RELATIVE } from "./relative";
 import "../overview/verdict-line.css";
 
 const texts = t.diffMemory;
@@ -125,7 +126,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
       </span>
     ),
   }),
-  field("change_share", texts.relative, "share", 84),
+  field("change_share", texts.relative, "share", 84, RELATIVE),
   worded("verdict", texts.certainty, 120, (r) => WORDS[r.verdict]),
   field("noise", texts.noise, "bytes", 92, {
     cell: (r) => <span class="value">{formatted(r.unit, r.noise)}</span>,
@@ -150,9 +151,7 @@ const ALLOCATORS: readonly Column<DiffAllocator>[] = [
       </span>
     ),
   }),
-  field("change_share", texts.relative, "share", 84, {
-    cell: (r) => <span class="value">{percent(r.change_share)}</span>,
-  }),
+  field("change_share", texts.relative, "share", 84, RELATIVE),
   worded("verdict", texts.certainty, 120, (r) => WORDS[r.verdict]),
   field("noise_bytes", texts.noise, "bytes", 92),
   field("base_allocations", texts.baseCount, "count", 84, {

@@ -1,6 +1,6 @@
 // The selected row of the diff: both traces side by side, and the ways to it in each of them.
 import type { DiffRow } from "../../api/types";
-import { count, duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { count, duration, exactDuration, relativeChange, signedDuration } from "../../lib/format";
 import { fullName } from "../../lib/full-name";
 import { nameOf, type Selected } from "../../state/selection";
 import { linkProps } from "../../state/links";
@@ -104,7 +104,7 @@ function Sides({ row }: { row: DiffRow }) {
 }
 
 function linesOf(row: DiffRow): Line[] {
-  const share = row.change_share === null ? "" : ` (${percent(row.change_share)})`;
+  const share = row.change_share === null ? "" : ` (${relativeChange(row.change_share)})`;
   const lines: (Line | false)[] = [
     {
       title: texts.time,

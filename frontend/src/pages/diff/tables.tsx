@@ -15,6 +15,7 @@ import { TreeToggle } from "../../widgets/table/tree-toggle";
 import { FlameDiff } from "./flame";
 import { MemoryDiff } from "./memory";
 import { calls, RowPanel } from "./row-panel";
+import { RELATIVE } from "./relative";
 import { keyOf, KINDS, WORDS, type Shown } from "./rows";
 import { comparedWork } from "./work-columns";
 import { StepLink } from "../shared/step-link";
@@ -254,7 +255,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       ),
       additive,
     },
-    field("change_share", texts.relative, "share", 84),
+    field("change_share", texts.relative, "share", 84, RELATIVE),
     worded("verdict", texts.certainty, 132, (r) => WORDS[r.verdict]),
     field("noise_ns", texts.noise, "time", 80),
     result.rows.some((r) => r.bound_ns !== 0) && field("bound_ns", texts.bound, "time", 80),

@@ -1,6 +1,6 @@
 // Why the step changed: sentences with their part of the change, and what they leave.
 import type { Condition, Explanation, Reason } from "../../api/types";
-import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { duration, exactDuration, relativeChange, signedDuration } from "../../lib/format";
 import { type LinkProps, linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
@@ -88,7 +88,7 @@ function Line({ reason, other }: { reason: Reason; other: Selected }) {
         </a>
       </td>
       <td class="number muted" title={texts.shareHelp}>
-        {percent(reason.change_share)}
+        {relativeChange(reason.change_share)}
       </td>
     </tr>
   );

@@ -1,14 +1,16 @@
 // The flame graph of modules, operators, Python frames and device activities.
 import type { RefObject } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame as Result, FlameNode, Options } from "../../api/types";
 import { download, downloadPicture } from "../../lib/dom";
 import { duration, percent } from "../../lib/format";
 import { fullName } from "../../lib/full-name";
+import { pictureWithLabels } from "../../lib/png";
 import { joinNames, splitNames } from "../../lib/name-path";
 import { useLatest, useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { WindowContext, windowLine } from "../../widgets/window-context";
 import { FlameGraph } from "../../widgets/flamegraph/flamegraph";
 import { Segmented } from "../../widgets/controls/segmented";
 import { MissingStreams } from "../shared/data-warnings";
@@ -162,6 +164,7 @@ function OneTree({ result, names, search, inferred, onLook, onCanvas }: OneTreeP
       boxes={boxes}
       total={result.total_ns ?? 0}
       search={search}
+      zoomed={names.length > 0}
       onLook={(i) => onLook(i === null ? null : (rows[i] ?? null))}
       onZoom={zoomTo}
       onOut={() => zoomOut(names)}
@@ -235,6 +238,7 @@ interface SaveButtonsProps {
 }
 
 function SaveButtons({ rows, names, kind, canvas }: SaveButtonsProps) {
+  const title = [...names.slice(-1), windowLine(useContext(WindowContext))].filter(Boolean).join(" · ");
   return (
     <>
       {kind === "top_down" && (
@@ -252,7 +256,9 @@ function SaveButtons({ rows, names, kind, canvas }: SaveButtonsProps) {
         type="button"
         class="quiet"
         data-testid="png"
-        onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)}
+        onClick={() =>
+          canvas.current && downloadPicture("flame.png", pictureWithLabels(canvas.current, { title }))
+        }
         title={t.png.save}
       >
         PNG

@@ -2,11 +2,12 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { History, HistoryRow } from "../../api/types";
 import { useWidth } from "../../lib/use-width";
+import { relativeChange } from "../../lib/format";
 import { t } from "../../i18n";
 import { PngButton } from "../../widgets/charts/png-button";
 import { keyOf } from "./columns";
 import { HEIGHT, LEFT, RIGHT, TOP, RADIUS, scaleOf, type Scale } from "./layout";
-import { format, LABELS, signedPercent } from "./figures";
+import { format, LABELS } from "./figures";
 import "./chart.css";
 
 const texts = t.history;
@@ -148,7 +149,7 @@ function Levels({ result, scale }: { result: History; scale: Scale }) {
             <line x1={x} x2={x + length} y1={scale.y(level.median)} y2={scale.y(level.median)} />
             {level.change !== null && (
               <text x={x + 2} y={Math.max(TOP - 6, top - 6)}>
-                {signedPercent(level.change)}
+                {relativeChange(level.change)}
               </text>
             )}
           </g>
@@ -162,7 +163,7 @@ function Levels({ result, scale }: { result: History; scale: Scale }) {
 function summary({ figure, rows, levels }: History): string {
   const changes = levels.flatMap((level) => {
     const row = rows[level.first];
-    return level.change === null || row === undefined ? [] : [`${row.run} ${signedPercent(level.change)}`];
+    return level.change === null || row === undefined ? [] : [`${row.run} ${relativeChange(level.change)}`];
   });
   return texts.summary(LABELS[figure], rows.length, changes);
 }

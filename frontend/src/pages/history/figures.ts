@@ -20,7 +20,3 @@ export function ticksOf(figure: Figure, most: number): readonly Tick[] {
   if (figure === "memory_peak_bytes") return byteTicks(0, most, 4);
   return niceTicks(most).map((at) => ({ at, label: percent(at) }));
 }
-
-/** `+30.0 %`, `−4.2 %`. */
-export const signedPercent = (change: number): string =>
-  `${change < 0 ? "−" : "+"}${percent(Math.abs(change))}`;

@@ -5,13 +5,14 @@ import { useHistory, useLatest } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { tableInUrl } from "../../state/table-in-url";
 import { linkProps, type LinkProps } from "../../state/links";
+import { relativeChange } from "../../lib/format";
 import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
 import { COLUMNS, keyOf, placeOf } from "./columns";
 import { TrendChart } from "./chart";
-import { FIGURES, format, LABELS, signedPercent } from "./figures";
+import { FIGURES, format, LABELS } from "./figures";
 import "./history.css";
 
 const texts = t.history;
@@ -99,7 +100,7 @@ function Changes({ result }: { result: Result }) {
     <ul class="plainlist" data-testid="changes">
       {changes.map(({ level, before, last, first }) => (
         <li key={level.first} data-change={level.change}>
-          <b>{`${LABELS[result.figure]} ${signedPercent(level.change ?? 0)}`}</b>{" "}
+          <b>{`${LABELS[result.figure]} ${relativeChange(level.change ?? 0)}`}</b>{" "}
           {texts.from(first.run, first.span)},{" "}
           {texts.levels(format(result.figure, before.median), format(result.figure, level.median))}{" "}
           <a {...compare(last, first)}>{texts.why}</a>

@@ -1,4 +1,5 @@
 // Average breakdown of the complete steps, its spread, and the selected step for comparison.
+import { useContext } from "preact/hooks";
 import type { Average, Overview, Step } from "../../api/types";
 import { color, DEVICE, LABELS, type Category } from "../../lib/color";
 import { csv } from "../../lib/csv";
@@ -6,6 +7,7 @@ import { download } from "../../lib/dom";
 import { boundOf, duration, exactDuration, percent, signedDuration } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
+import { WindowContext, type Windows } from "../../widgets/window-context";
 import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "./averages.css";
 
@@ -21,6 +23,7 @@ interface AveragesProps {
 
 /** Nothing where there are not two steps to compare. */
 export function Averages({ all, categories, chosen }: AveragesProps) {
+  const windows = useContext(WindowContext);
   const { spread, averages } = all;
   const complete = all.steps.filter((s) => !s.incomplete && !s.primed).length;
   if (spread === null || complete < 2) return null;
@@ -37,7 +40,7 @@ export function Averages({ all, categories, chosen }: AveragesProps) {
         <button
           type="button"
           class="quiet"
-          onClick={() => save(averages)}
+          onClick={() => save(averages, windows)}
           data-testid="csv-averages"
           title={texts.save}
         >
@@ -142,7 +145,7 @@ function Line({ average: a, label, category, inferred, chosen }: LineProps) {
   );
 }
 
-function save(averages: readonly Average[]): void {
+function save(averages: readonly Average[], windows: Windows): void {
   const names: (keyof Average)[] = [
     "part",
     "mean_ns",
@@ -157,6 +160,7 @@ function save(averages: readonly Average[]): void {
     csv(
       names,
       averages.map((a) => names.map((name) => a[name])),
+      windows,
     ),
     "text/csv;charset=utf-8",
   );

@@ -1,12 +1,13 @@
 // Placeholders for a result that is not there: progress, an error, nothing to show.
 import type { ComponentChildren } from "preact";
-import { useErrorBoundary } from "preact/hooks";
+import { useContext, useErrorBoundary } from "preact/hooks";
 import type { Finding, Progress } from "../../api/types";
 import { bytes } from "../../lib/format";
 import { asFailure, type Failure } from "../../api/client";
 import { useSeconds, type Resource } from "../../state/use-result";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
+import { WindowContext, windowsOf } from "../../widgets/window-context";
 import { SeverityMark, ranked } from "./data-warnings";
 import "./load-states.css";
 
@@ -19,9 +20,14 @@ interface ShowProps<T> {
 
 /** The result, or what stands for it. */
 export function Show<T>({ resource: { loaded, retry, cancel }, children }: ShowProps<T>) {
+  const around = useContext(WindowContext);
   switch (loaded.status) {
     case "ready":
-      return <>{children(loaded.value)}</>;
+      return (
+        <WindowContext.Provider value={windowsOf(loaded.value, around)}>
+          {children(loaded.value)}
+        </WindowContext.Provider>
+      );
     case "loading":
       return <Reading progress={loaded.progress} cancel={cancel} />;
     case "failed":

@@ -10,6 +10,7 @@ import { columnMeaning } from "../../i18n/column-meanings";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { ColumnMemoryContext } from "../../widgets/table/column-chooser";
 import type { Column, Value } from "../../widgets/table/columns";
+import { WindowContext } from "../../widgets/window-context";
 import { Table } from "../../widgets/table/table";
 import type { PageProps } from "../page-props";
 import { Problem, Show } from "../shared/load-states";
@@ -183,7 +184,12 @@ function Tables({ insert }: { insert: (word: string) => void }) {
 }
 
 function Answer({ selected, query }: { selected: PageProps["selected"]; query: string }) {
-  return <Show resource={useSql(selected, query)}>{(result) => <Rows result={result} />}</Show>;
+  // A query reads the whole recording.
+  return (
+    <WindowContext.Provider value={{}}>
+      <Show resource={useSql(selected, query)}>{(result) => <Rows result={result} />}</Show>
+    </WindowContext.Provider>
+  );
 }
 
 function Rows({ result }: { result: SqlResult }) {

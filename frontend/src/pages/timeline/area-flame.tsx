@@ -107,6 +107,7 @@ function Graph({ flame }: { flame: Flame }) {
         total={flame.total_ns ?? 0}
         search=""
         label={texts.graph(boxes.length)}
+        zoomed={names.length > 0}
         onLook={setAt}
         onZoom={zoomTo}
         onOut={() => go({ zoom: joinNames(names.slice(0, -1)) || null }, "replace")}

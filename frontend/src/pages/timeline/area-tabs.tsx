@@ -1,4 +1,6 @@
 // What the selected interval consists of, by names, operators, callers, streams, causes and counters.
+import { timeIn } from "../../lib/format";
+import { WindowContext } from "../../widgets/window-context";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -12,10 +14,10 @@ import type { AreaTabProps } from "./area-props";
 
 const texts = t.timelineArea;
 const TABS = ["names", "operators", "callers", "flame", "streams", "idle", "calls", "counters"] as const;
-type Tab = (typeof TABS)[number];
+type TabName = (typeof TABS)[number];
 
 /** What the URL says; by name where it says nothing. */
-const tab = (): Tab => TABS.find((one) => one === state.value.group) ?? "names";
+const tab = (): TabName => TABS.find((one) => one === state.value.group) ?? "names";
 
 /** Counters are a tab where the trace has any. */
 export function AreaTabs({ lane }: Pick<AreaTabProps, "lane">) {
@@ -26,7 +28,7 @@ export function AreaTabs({ lane }: Pick<AreaTabProps, "lane">) {
       label={texts.show}
       value={tab()}
       choices={tabs.map((value) => ({ value, ...texts.tabs[value] }))}
-      onPick={(value: Tab) =>
+      onPick={(value: TabName) =>
         go({ group: value === "names" ? null : value, sort: null, filter: null, zoom: null }, "replace")
       }
     />
@@ -34,6 +36,17 @@ export function AreaTabs({ lane }: Pick<AreaTabProps, "lane">) {
 }
 
 export function AreaTab(props: AreaTabProps) {
+  const { start_ns = 0, stop_ns } = props.options;
+  const stop = stop_ns ?? props.lane.base.end_ns;
+  const [from, to] = [start_ns, stop].map((at) => timeIn(at ?? 0, stop - (start_ns ?? 0)));
+  return (
+    <WindowContext.Provider value={{ window: t.timeline.pictureTitle(from ?? "", to ?? "") }}>
+      <Tab {...props} />
+    </WindowContext.Provider>
+  );
+}
+
+function Tab(props: AreaTabProps) {
   switch (tab()) {
     case "names":
       return <AreaNames area={props.area} />;

@@ -1,17 +1,26 @@
 // Search over the whole trace, including what is not loaded; Enter goes to the next match.
 import { useEffect, useState } from "preact/hooks";
-import type { Found, Item } from "../../api/types";
+import type { Found, Item, Options } from "../../api/types";
 import { boundOf, count, duration } from "../../lib/format";
 import { useView, type Resource } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { useLatestCallback } from "../../lib/use-latest-callback";
-import { go } from "../../state/url";
+import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { Segmented } from "../../widgets/controls/segmented";
 import type { ShowItem } from "./details-panel";
 import "../../widgets/table/filter-box.css";
 import "./search-box.css";
 
 const PAGE = 100;
+
+type Only = NonNullable<Options["search"]["only"]>;
+
+/** The kind of hits that the URL names, or all of them. */
+const chosenKind = (): Only => {
+  const { only } = state.value;
+  return only !== null && Object.hasOwn(t.timeline.hitKinds, only) ? (only as Only) : "all";
+};
 
 export interface SearchState {
   /** The first hits, and how many there are. */
@@ -26,19 +35,21 @@ export interface SearchState {
 
 interface At {
   find: string | null;
+  only: Only;
   at: number;
   /** Whether the hit is still to be shown. */
   due: boolean;
 }
 
 export function useSearch(selected: Selected, find: string | null): SearchState {
-  const [place, setPlace] = useState<At>({ find, at: -1, due: false });
-  const { at, due } = place.find === find ? place : { at: -1, due: false };
+  const only = chosenKind();
+  const [place, setPlace] = useState<At>({ find, only, at: -1, due: false });
+  const { at, due } = place.find === find && place.only === only ? place : { at: -1, due: false };
   const usePage = (page: number | null): Resource<Found> =>
     useView(
       "search",
       selected,
-      find === null || page === null ? null : { text: find, after: page * PAGE, limit: PAGE },
+      find === null || page === null ? null : { text: find, only, after: page * PAGE, limit: PAGE },
       null,
     );
   const first = usePage(0);
@@ -59,10 +70,16 @@ export function useSearch(selected: Selected, find: string | null): SearchState 
     if (matches === 0) return;
     const to = (Math.max(at, by > 0 ? -1 : 0) + by + matches) % matches;
     const item = hit(to);
-    setPlace({ find, at: to, due: item === null });
+    setPlace({ find, only, at: to, due: item === null });
     if (item) show(item);
   };
-  return { found, at, next, late: due ? hit(at) : null, lateShown: () => setPlace({ find, at, due: false }) };
+  return {
+    found,
+    at,
+    next,
+    late: due ? hit(at) : null,
+    lateShown: () => setPlace({ find, only, at, due: false }),
+  };
 }
 
 export function SearchBox({
@@ -103,6 +120,26 @@ export function SearchBox({
         }}
       />
       {found && <Hits found={found} search={search} show={show} />}
+      {found && found.groups.length > 1 && <Kinds groups={found.groups} />}
+    </span>
+  );
+}
+
+/** The kinds of what is found, with how many there are of each: one of them, or all, are walked through. */
+function Kinds({ groups }: { groups: Found["groups"] }) {
+  const all = groups.reduce((sum, { ranges }) => sum + ranges, 0);
+  const kinds: { table: Only; ranges: number }[] = [{ table: "all", ranges: all }, ...groups];
+  return (
+    <span class="kinds" data-testid="timeline-kinds">
+      <Segmented
+        label={t.timeline.kindsOfHits}
+        value={chosenKind()}
+        choices={kinds.map(({ table, ranges }) => ({
+          value: table,
+          label: `${t.timeline.hitKinds[table]} ${count(ranges)}`,
+        }))}
+        onPick={(kind) => go({ only: kind === "all" ? null : kind }, "replace")}
+      />
     </span>
   );
 }

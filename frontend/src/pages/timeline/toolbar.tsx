@@ -66,7 +66,9 @@ export function Toolbar(props: ToolbarProps) {
       >
         PNG
       </button>
-      <span class="muted">{hint(area, marks)}</span>
+      <span class="muted" title={hint(area, marks)}>
+        {hint(area, marks)}
+      </span>
     </div>
   );
 }

@@ -9,6 +9,8 @@ export const TIMELINE_KEYS = {
   item: text(RESET_BY.span),
   /** The text that is searched for. */
   find: text(RESET_BY.span),
+  /** The kind of what is found, if not all kinds: `ops`, `kernels`. */
+  only: text([...RESET_BY.span, "find"]),
   /** Tracks that are folded or pinned other than by default. */
   lanes: text(RESET_BY.span),
   /** Marks on the time axis: `ns,ns`. */

@@ -1,12 +1,13 @@
 // Rows by columns as a picture: more than the median of its column, or less. Arrow keys move, Enter
 // selects the row.
 import type { ComponentChildren, RefObject } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { downloadPicture } from "../../lib/dom";
 import { percent } from "../../lib/format";
 import { pictureWithLabels } from "../../lib/png";
 import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
+import { WindowContext, windowLine } from "../window-context";
 import { farthest, heat, lines, rowOrder } from "./heatmap-layout";
 import { useColors } from "./canvas-colors";
 import { BOTTOM, LEFT, paint, rowsOfLine, type Cell, type Grid } from "./heatmap-painter";
@@ -138,6 +139,7 @@ interface SavePictureProps {
 }
 
 function SavePicture({ canvas, name, label }: SavePictureProps) {
+  const title = [label, windowLine(useContext(WindowContext))].filter(Boolean).join(" · ");
   return (
     <button
       type="button"
@@ -145,7 +147,7 @@ function SavePicture({ canvas, name, label }: SavePictureProps) {
       data-testid={`png-${name}`}
       title={t.png.save}
       onClick={() =>
-        canvas.current && downloadPicture(`${name}.png`, pictureWithLabels(canvas.current, { title: label }))
+        canvas.current && downloadPicture(`${name}.png`, pictureWithLabels(canvas.current, { title }))
       }
     >
       PNG

@@ -1,7 +1,9 @@
 // A button that downloads the chart beside it as a picture.
+import { useContext } from "preact/hooks";
 import { downloadPicture } from "../../lib/dom";
 import { pictureOf } from "../../lib/png";
 import { t } from "../../i18n";
+import { WindowContext, windowLine } from "../window-context";
 import "./png-button.css";
 
 /** `around` is what the chart's SVG is in. */
@@ -12,9 +14,10 @@ export function PngButton({
   name: string;
   around: { readonly current: HTMLElement | null };
 }) {
+  const windows = useContext(WindowContext);
   const save = async (): Promise<void> => {
     const svg = around.current?.querySelector("svg");
-    if (svg) downloadPicture(`${name}.png`, await pictureOf(svg));
+    if (svg) downloadPicture(`${name}.png`, await pictureOf(svg, windowLine(windows)));
   };
   return (
     <button

@@ -5,6 +5,7 @@ import { useLatestCallback } from "../../lib/use-latest-callback";
 import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { draw, type Look } from "./canvas";
+import { folded, leadingRows } from "./fold";
 import { BOX_PX, boxAt, layout, neighbour, type FlameBox, type Placed } from "./layout";
 import { useColors } from "../charts/canvas-colors";
 import "./flamegraph.css";
@@ -15,6 +16,8 @@ interface FlameGraphProps {
   total: number;
   /** Whether it grows upward, from the root at the bottom. */
   upward?: boolean;
+  /** Whether the first box is one that was zoomed to: it stays. */
+  zoomed?: boolean;
   testid?: string;
   /** Boxes with this text stand out. */
   search: string;
@@ -28,7 +31,8 @@ interface FlameGraphProps {
   onCanvas: (canvas: HTMLCanvasElement | null) => void;
 }
 
-export function FlameGraph(props: FlameGraphProps) {
+export function FlameGraph(given: FlameGraphProps) {
+  const { props, rows } = useFolded(given);
   const { boxes, search, upward = false } = props;
   const outer = useRef<HTMLDivElement>(null);
   const width = useWidth(outer, 800);
@@ -54,7 +58,8 @@ export function FlameGraph(props: FlameGraphProps) {
       aria-label={t.widgets.flame.keys(props.label)}
       onKeyDown={onKeyDown}
       data-testid={props.testid ?? "flamegraph"}
-      data-boxes={boxes.length}
+      data-boxes={given.boxes.length}
+      data-folded={rows}
       data-focus={focus === null ? "" : (boxes[focus]?.name ?? "")}
     >
       <canvas
@@ -64,6 +69,29 @@ export function FlameGraph(props: FlameGraphProps) {
       />
     </div>
   );
+}
+
+/** The graph with its leading rows as one, which a click or Enter opens and Escape closes again. */
+function useFolded(given: FlameGraphProps): { props: FlameGraphProps; rows: number } {
+  const { boxes, upward = false, zoomed = false, onLook, onZoom, onOut } = given;
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [boxes]);
+  const leading = useMemo(() => (upward || zoomed ? 0 : leadingRows(boxes)), [boxes, upward, zoomed]);
+  const rows = isOpen ? 0 : leading;
+  const shown = useMemo(() => folded(boxes, rows, t.widgets.flame.above(rows)), [boxes, rows]);
+  /** Of the rows that are one, the innermost. */
+  const rowOf = (box: number): number => (rows === 0 ? box : box + rows - 1);
+  const props = {
+    ...given,
+    boxes: shown,
+    onLook: (box: number | null) => onLook(box === null ? null : rowOf(box)),
+    onZoom: (box: number) => (rows > 0 && box === 0 ? setOpen(true) : onZoom(rowOf(box))),
+    onOut: () => {
+      setOpen(false);
+      onOut();
+    },
+  };
+  return { props, rows };
 }
 
 /** The canvas, which the page has as long as it is there. */

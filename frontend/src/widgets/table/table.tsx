@@ -15,6 +15,7 @@ import {
   type SortKey,
   type Tree,
 } from "./columns";
+import { WindowContext, type Windows } from "../window-context";
 import { chosenColumns, ColumnChooser, ColumnMemoryContext } from "./column-chooser";
 import { useGrid } from "./use-grid";
 import { useTableRows, type TableRows } from "./use-table-rows";
@@ -150,6 +151,7 @@ function Toolbar<Row>({
 }: ToolbarProps<Row>) {
   const { name, rows } = props;
   const remembered = useContext(ColumnMemoryContext);
+  const windows = useContext(WindowContext);
   return (
     <div class="toolbar">
       <FilterBox
@@ -175,7 +177,7 @@ function Toolbar<Row>({
         <button
           type="button"
           class="quiet"
-          onClick={() => save(props, shown, visible)}
+          onClick={() => save(props, shown, visible, windows)}
           data-testid="csv"
           title={t.table.saveShown}
         >
@@ -191,6 +193,7 @@ function save<Row>(
   { name, rows, tree }: TableProps<Row>,
   { sorted, order }: TableRows,
   columns: readonly Column<Row>[],
+  windows: Windows,
 ): void {
   const chosen = (tree ? treeOrder(tree.parents, sorted, () => true) : order).map(
     (index) => rows[index] as Row,
@@ -199,7 +202,7 @@ function save<Row>(
     ? [{ key: "path", title: "", kind: "text", width: 0, value: tree.path }]
     : [];
   const { names, body } = exported([...path, ...columns], chosen);
-  download(`${name}.csv`, csv(names, body), "text/csv;charset=utf-8");
+  download(`${name}.csv`, csv(names, body, windows), "text/csv;charset=utf-8");
 }
 
 interface SortableHeadProps<Row> {

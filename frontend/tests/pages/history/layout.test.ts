@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { History, HistoryRow } from "../../../src/api/types";
 import { scaleOf } from "../../../src/pages/history/layout";
-import { format, signedPercent, ticksOf } from "../../../src/pages/history/figures";
+import { format, ticksOf } from "../../../src/pages/history/figures";
 
 const row = (step_ns: number | null): HistoryRow => ({ run: "r", span: 1, step_ns }) as HistoryRow;
 
@@ -43,8 +43,6 @@ test("figures have their units", () => {
   expect(format("step_ns", 1.5e6)).toBe("1.50 ms");
   expect(format("utilization", 0.25)).toBe("25.0 %");
   expect(format("memory_peak_bytes", 2 ** 30)).toBe("1.00 GiB");
-  expect(signedPercent(0.3)).toBe("+30.0 %");
-  expect(signedPercent(-0.042)).toBe("−4.20 %");
 });
 
 test("ticks are round", () => {

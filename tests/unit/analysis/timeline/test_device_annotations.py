@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.analysis.timeline.appearance import name_counts
+from tb_privateuse1.analysis.timeline.first_look import find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import ANNOTATIONS, build_pyramid
 from tb_privateuse1.analysis.timeline.tracks import list_tracks
 from tb_privateuse1.trace.model import Trace
@@ -45,7 +46,7 @@ def test_they_are_no_activities() -> None:
 def test_a_track_above_the_stream_has_them_nested() -> None:
     t = marked()
     pyramid = build_pyramid(t)
-    tracks = list_tracks(t, pyramid)
+    tracks = list_tracks(t, pyramid, find_first_look(t))
     assert [(one.kind, one.rows, one.label) for one in tracks[-3:]] == [
         ("annotations", 2, "device 0 stream 7 · annotations"),
         ("device", 1, "device 0 stream 7"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from tb_privateuse1.analysis.timeline.first_look import find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import build_pyramid
 from tb_privateuse1.analysis.timeline.tracks import list_tracks
 from tb_privateuse1.trace.model import Trace
@@ -14,7 +17,7 @@ def test_tracks_of_steps_threads_and_streams() -> None:
         step(1, 0, 100), frame("f", 0, 90), op("a", 10, 30), op("b", 15, 20), launch(16, 18, 1),
         kernel("k", 25, 40, 1),
     )  # fmt: skip
-    found = list_tracks(made, build_pyramid(made))
+    found = list_tracks(made, build_pyramid(made), find_first_look(made))
     assert [track.kind for track in found] == ["steps", "operators", "frames", "device"]
     assert [track.id for track in found] == [0, 1, 2, 3]
     steps, operators, frames, device = found
@@ -26,7 +29,7 @@ def test_tracks_of_steps_threads_and_streams() -> None:
 
 def test_an_empty_trace_has_no_tracks() -> None:
     """Without events there are no tracks."""
-    assert list_tracks(Trace(), build_pyramid(Trace())) == ()
+    assert list_tracks(Trace(), build_pyramid(Trace()), find_first_look(Trace())) == ()
 
 
 def test_only_the_main_threads_frames_are_opened() -> None:
@@ -36,6 +39,7 @@ def test_only_the_main_threads_frames_are_opened() -> None:
     )  # fmt: skip
     pyramid = build_pyramid(made)
     for opens in (True, False):
-        found = list_tracks(made, pyramid, opens_frames=opens)
+        look = replace(find_first_look(made), opens_frames=opens)
+        found = list_tracks(made, pyramid, look)
         frames = [(one.main, one.open) for one in found if one.kind == "frames"]
         assert frames == [(True, opens), (False, False)]

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
+from tb_privateuse1.analysis.timeline.first_look import find_first_look
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
@@ -30,7 +31,9 @@ def test_ranges_count_with_their_part_inside() -> None:
 
 def on(one: Trace, kind: str, *owners: int) -> str:
     """The numbers of these threads' or streams' tracks."""
-    tracks = timeline_tracks.list_tracks(one, derived.DerivedData(one).pyramid)
+    tracks = timeline_tracks.list_tracks(
+        one, derived.DerivedData(one).pyramid, find_first_look(one)
+    )
     return ",".join(str(t.id) for t in tracks if t.kind == kind and t.owner in owners)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
+from tb_privateuse1.analysis.timeline.first_look import find_first_look
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
@@ -59,7 +60,9 @@ def test_busy_time_of_each_stream_and_runtime_calls() -> None:
 
 def test_only_chosen_tracks() -> None:
     one = program()
-    tracks = timeline_tracks.list_tracks(one, derived.DerivedData(one).pyramid)
+    tracks = timeline_tracks.list_tracks(
+        one, derived.DerivedData(one).pyramid, find_first_look(one)
+    )
     stream = next(t for t in tracks if t.kind == "device")
     found = ask(area_times, one, tracks=str(stream.id))
     assert [row.track for row in found.streams] == [stream.id]
@@ -94,7 +97,9 @@ def test_counters_of_the_selection_by_what_holds_in_it() -> None:
 
 def test_counters_are_of_all_tracks() -> None:
     one = counted()
-    tracks = timeline_tracks.list_tracks(one, derived.DerivedData(one).pyramid)
+    tracks = timeline_tracks.list_tracks(
+        one, derived.DerivedData(one).pyramid, find_first_look(one)
+    )
     stream = next(t for t in tracks if t.kind == "device")
     assert ask(area_times, one, tracks=str(stream.id)).counters == ask(area_times, one).counters
 

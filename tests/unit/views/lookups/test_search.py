@@ -35,6 +35,16 @@ def test_pages() -> None:
     assert ask(search, some(), text="mm", after=99).items == ()
 
 
+def test_the_kinds_of_what_matches_and_the_matches_of_one() -> None:
+    groups = [("kernels", 1), ("ops", 2), ("frames", 1)]
+    for only, starts in (("all", [5_000, 45_000, 20_000, 0]), ("ops", [5_000, 45_000]),
+                         ("frames", [0]), ("launches", [])):  # fmt: skip
+        found = ask(search, some(), text="mm", only=only)
+        assert [(one.table, one.ranges) for one in found.groups] == groups
+        assert [item.start_ns for item in found.items] == starts
+        assert found.matches == len(starts)
+
+
 def test_exact_and_nothing() -> None:
     assert ask(search, some(), text="aten::mm", exact=True).matches == 2
     for text in ("", "nowhere"):

@@ -1,6 +1,7 @@
 // Chinese texts of en/pages/flame.
 import type { Flame } from "../../../api/types";
 import { count } from "../../count";
+import { spaced } from "../../han";
 import type * as english from "../../en/pages/flame";
 import type { Translation } from "../../translation";
 
@@ -40,7 +41,7 @@ export const flame: Translation<typeof english.flame> = {
   ignoreNothing: "不忽略",
   ignoreThis: (pattern) => `忽略 ${pattern}`,
   window: (step, length) => (step ? `该迭代的 ${length}` : `各迭代的 ${length}`),
-  sharesOf: (window) => `格中的百分比为占${window}的比例。`,
+  sharesOf: (window) => spaced(`格中的百分比为占${window}`, "的比例。"),
   windowShare: (share, window) => `，占${window}的 ${share}`,
   time: "时间",
   device: { label: "设备", title: "其中下发的活动的时间" },

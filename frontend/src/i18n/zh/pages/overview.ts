@@ -169,8 +169,8 @@ export const timeAccount: Translation<typeof english.timeAccount> = {
 export const hotspots: Translation<typeof english.hotspots> = {
   title: "时间的去向",
   note: {
-    device: (whole) => `设备时间，占${whole}的百分比；并行的流分别计入`,
-    host: (whole) => `算子的主机时间，占${whole}的百分比；各线程分别计入`,
+    device: (whole) => spaced("设备时间，占", whole, "的百分比；并行的流分别计入"),
+    host: (whole) => spaced("算子的主机时间，占", whole, "的百分比；各线程分别计入"),
   },
   by: "行",
   groups: {

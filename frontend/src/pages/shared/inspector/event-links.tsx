@@ -47,7 +47,7 @@ export function LinkedEvents({ links, way }: LinkedProps) {
           <span class="muted">
             {texts.onDeviceWithin(duration(links.kernels_ns), boundOf(links.kernels_bound_ns, true))}
           </span>
-          <Jumps items={links.kernels} way={way} testid="to-kernel" />
+          <Jumps items={links.kernels} total={links.kernels_count} way={way} testid="to-kernel" />
         </Fact>
       )}
       {links.forward && (

@@ -45,9 +45,11 @@ const FEW = 6;
 
 interface JumpsProps extends Omit<JumpProps, "item"> {
   items: readonly Item[];
+  /** How many there are, of which `items` are the first. */
+  total?: number;
 }
 
-export function Jumps({ items, way, testid }: JumpsProps) {
+export function Jumps({ items, total = items.length, way, testid }: JumpsProps) {
   const [all, setAll] = useState(false);
   return (
     <ul class="event-jumps">
@@ -60,8 +62,14 @@ export function Jumps({ items, way, testid }: JumpsProps) {
       {items.length > FEW && (
         <li>
           <button type="button" class="quiet" onClick={() => setAll(!all)}>
-            {all ? texts.fewer : texts.more(count(items.length - FEW))}
+            {all ? texts.fewer : texts.more(count(total - FEW))}
           </button>
+          {all && items.length < total && (
+            <span class="muted" data-testid={`${testid}-listed`}>
+              {" "}
+              {texts.nodeOf(items.length, total)}
+            </span>
+          )}
         </li>
       )}
     </ul>
