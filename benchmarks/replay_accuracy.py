@@ -18,7 +18,7 @@ import numpy as np
 from tb_privateuse1 import inference
 from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.analysis.recording.judged_part import judged_part
-from tb_privateuse1.analysis.simulation import critical_path, dependency_graph, prediction
+from tb_privateuse1.analysis.simulation import baseline, critical_path, dependency_graph
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
@@ -59,7 +59,7 @@ def measure(name: str, trace: Trace) -> Fit | None:
     began_s = time.perf_counter()
     graph = dependency_graph.build_graph(trace)
     path = critical_path.find_critical_path(trace, graph)
-    base = prediction.replay_baseline(trace, graph)
+    base = baseline.replay_baseline(trace, graph)
     seconds = time.perf_counter() - began_s
     rows = judged_part(trace).steps
     held, bare = base.held[rows], base.bare[rows]

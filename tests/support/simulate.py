@@ -158,7 +158,7 @@ def simulate(
     ``record_launches``, ``record_markers``: the sidecar has the launches, and a marker at the end
     of each outermost operator. ``dear``: what every 50th mark costs more. ``hesitates``: how much
     later a kernel begins on an idle device, at most. ``event_times``: origin and drift (ppm) of the
-    device's clock, of which the sidecar has the times of all events.
+    device's clock: the sidecar has the times of all events.
     """
     machine = Machine(
         mark=mark, gap=gap, dear=dear, hesitates=hesitates, now=1_000_000 + shift,
@@ -189,8 +189,8 @@ def simulate(
     trace = infer_from(machine.events, machine.elapsed, others, **facts)
     ids = np.array(list(machine.kernels), np.int64)
     times = np.array(list(machine.kernels.values()), np.int64).reshape(-1, 2) - trace.base_ns
-    told = (facts[name] for name in ("first_ns", "second_ns") if event_times is not None)
-    return Result(trace, ids, times[:, 0], times[:, 1], *told)
+    times_of_events = (facts[name] for name in ("first_ns", "second_ns") if event_times is not None)
+    return Result(trace, ids, times[:, 0], times[:, 1], *times_of_events)
 
 
 def infer_from(

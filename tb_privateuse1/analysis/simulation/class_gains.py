@@ -18,10 +18,10 @@ from tb_privateuse1.analysis.account.classes import CLASSES, ClassName, Group
 from tb_privateuse1.analysis.account.table import Account
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
-from tb_privateuse1.analysis.simulation import launches_and_waits, prediction, scopes
+from tb_privateuse1.analysis.simulation import baseline, launches_and_waits, prediction, scopes
+from tb_privateuse1.analysis.simulation.baseline import Baseline
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph, build_graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt, cut_excerpt
-from tb_privateuse1.analysis.simulation.prediction import Baseline
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.analysis.simulation.scopes import Factors, Scope
 from tb_privateuse1.trace import intervals
@@ -105,7 +105,7 @@ class _Replay:
     def __init__(self, cut: Excerpt, apart: intervals.Set) -> None:
         self._trace, self._steps = cut.trace, cut.steps
         self._graph: Graph = build_graph(cut.trace)
-        self._base: Baseline = prediction.replay_baseline(
+        self._base: Baseline = baseline.replay_baseline(
             cut.trace, self._graph, apart, only=prediction.CENTRAL
         )
         judged = intervals.subtract(cut.window, apart)

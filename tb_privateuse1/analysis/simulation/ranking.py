@@ -19,17 +19,19 @@ from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation import (
+    baseline,
     candidates,
     changes,
     critical_path,
     prediction,
     scopes,
 )
+from tb_privateuse1.analysis.simulation.baseline import Baseline
 from tb_privateuse1.analysis.simulation.candidates import Candidate
 from tb_privateuse1.analysis.simulation.changes import UNSCALED, Change, Kind
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, outside
-from tb_privateuse1.analysis.simulation.prediction import Baseline, GainRange
+from tb_privateuse1.analysis.simulation.prediction import GainRange
 from tb_privateuse1.analysis.simulation.replayed_part import ReplayedPart
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace.model import Trace
@@ -120,7 +122,7 @@ def rank_gains(
         path = critical_path.find_critical_path(trace, graph)
     path = outside(path.take(np.isin(path.step, rows)), judged.apart)
     if made:
-        base = prediction.change_baseline(trace, graph, recorded, replay.made(made))
+        base = baseline.change_baseline(trace, graph, recorded, replay.made(made))
         replay = replace(replay, base=base)
     base = replay.base
     wanted = candidates.candidates(trace, path)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from tb_privateuse1.analysis.simulation.baseline import step_windows
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
-from tb_privateuse1.analysis.simulation.prediction import step_windows
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, Trace
 from tb_privateuse1.trace.table import I64, Bools

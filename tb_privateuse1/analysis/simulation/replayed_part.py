@@ -12,11 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
-from tb_privateuse1.analysis.simulation import changes, excerpt, prediction
+from tb_privateuse1.analysis.simulation import baseline, changes, excerpt, prediction
+from tb_privateuse1.analysis.simulation.baseline import Baseline
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph, build_graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
-from tb_privateuse1.analysis.simulation.prediction import Baseline, Prediction
+from tb_privateuse1.analysis.simulation.prediction import Prediction
 from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -90,5 +91,5 @@ def replayed_part(trace: Trace, judged: JudgedPart) -> ReplayedPart:
     is_long = cut is None and len(judged.steps) > 0
     cut = excerpt.uncut(trace, judged.steps) if cut is None else cut
     graph = build_graph(cut.trace)
-    base = prediction.replay_baseline(cut.trace, graph, judged.apart)
+    base = baseline.replay_baseline(cut.trace, graph, judged.apart)
     return ReplayedPart(cut, graph, base, is_long)

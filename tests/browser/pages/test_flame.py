@@ -100,7 +100,7 @@ def test_a_box_is_ignored_by_its_name(dashboard: Dashboard) -> None:
 
 
 def test_the_frames_above_are_one_row_that_opens(dashboard: Dashboard) -> None:
-    """Four frames with all of the time, of which the innermost is no frame above another."""
+    """Four frames with all of the time; the innermost is no frame above another."""
     dashboard.open(run="ddp", view="flame", by="host")
     dashboard.frame.wait_for_selector("[data-testid=flamegraph]")
     rows = [{**LEADING, "name": f"f{i}", "parent": i - 1 if i else None} for i in range(4)] + [

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from tb_privateuse1.analysis.simulation import changes, dependency_graph, prediction
+from tb_privateuse1.analysis.simulation import baseline, changes, dependency_graph, prediction
 from tb_privateuse1.analysis.simulation.changes import KINDS, Change
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace.errors import TraceError
@@ -75,7 +75,7 @@ def test_a_near_name_is_offered() -> None:
 def gain(made: Trace, text: str, findings: Mapping[str, Scope] = MappingProxyType({})) -> float:
     """Return the saving in µs, over all steps."""
     graph = dependency_graph.build_graph(made)
-    base = prediction.replay_baseline(made, graph)
+    base = baseline.replay_baseline(made, graph)
     found = prediction.predict(made, graph, base, changes.parse_changes(made, text, findings))
     one = found.mean(np.arange(len(made.steps)))
     assert one.low_ns is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.simulation import dependency_graph, prediction
+from tb_privateuse1.analysis.simulation import baseline, dependency_graph
 from tb_privateuse1.analysis.simulation.delays import DELAYS
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.trace.model import NONE, Trace
@@ -36,7 +36,7 @@ def prompt(*numbers: int) -> list[Event]:
 
 def replay_error_us(made: Trace) -> int:
     """Return by how much the replay of what is known misses the recording."""
-    base = prediction.replay_baseline(made, dependency_graph.build_graph(made))
+    base = baseline.replay_baseline(made, dependency_graph.build_graph(made))
     return int((base.bare - base.held).sum()) // 1000
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation import (
+    baseline,
     changes,
     dependency_graph,
     excerpt,
@@ -44,7 +45,7 @@ def edges(made: Trace) -> list[tuple[str, str]]:
 
 
 def gain(made: Trace, line: str) -> int:
-    base = prediction.replay_baseline(made, dependency_graph.build_graph(made))
+    base = baseline.replay_baseline(made, dependency_graph.build_graph(made))
     graph = dependency_graph.build_graph(made)
     found = prediction.predict(made, graph, base, changes.parse_changes(made, line))
     return found.mean(np.array([0])).gain_ns
@@ -65,7 +66,7 @@ def test_a_recorded_wait_holds_where_time_shows_none() -> None:
 def test_replays_are_as_recorded() -> None:
     for made in (independent(), independent(*WAIT)):
         graph = dependency_graph.build_graph(made)
-        base = prediction.replay_baseline(made, graph)
+        base = baseline.replay_baseline(made, graph)
         length = made.steps.end_ns - made.steps.start_ns
         assert base.held.tolist() == length.tolist()
 

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.simulation import (
+    baseline,
     changes,
     dependency_graph,
     excerpt,
@@ -97,7 +98,7 @@ def test_a_longer_writer_delays_the_reader_where_time_shows_nothing() -> None:
 
     def gain(made: Trace) -> int:
         graph = dependency_graph.build_graph(made)
-        base = prediction.replay_baseline(made, graph)
+        base = baseline.replay_baseline(made, graph)
         change = changes.parse_changes(made, "kernel:first=4")
         return prediction.predict(made, graph, base, change).mean(np.array([0])).gain_ns
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.simulation import (
+    baseline,
     changes,
     critical_path,
     dependency_graph,
@@ -30,7 +31,7 @@ def us(start: int, end: int) -> intervals.Set:
 def test_a_change_gains_of_judged_time_only(apart: intervals.Set, gain_ns: int) -> None:
     made = waiting()
     graph = dependency_graph.build_graph(made)
-    base = prediction.replay_baseline(made, graph, apart)
+    base = baseline.replay_baseline(made, graph, apart)
     half = changes.parse_changes(made, "kernel:mm=0.5")
     assert prediction.predict(made, graph, base, half).mean(STEP).gain_ns == gain_ns
 
@@ -38,7 +39,7 @@ def test_a_change_gains_of_judged_time_only(apart: intervals.Set, gain_ns: int) 
 def test_a_wait_that_ends_with_the_judged_time_is_judged() -> None:
     made = waiting()
     graph = dependency_graph.build_graph(made)
-    base = prediction.replay_baseline(made, graph, us(80, 100))
+    base = baseline.replay_baseline(made, graph, us(80, 100))
     free = changes.parse_changes(made, "synchronization=0")
     assert prediction.predict(made, graph, base, free).mean(STEP).gain_ns == 22_000
 

@@ -9,6 +9,7 @@ import pytest
 
 from tb_privateuse1.analysis.account.classification import classify_time
 from tb_privateuse1.analysis.simulation import (
+    baseline,
     changes,
     critical_path,
     dependency_graph,
@@ -82,7 +83,7 @@ def test_a_result_goes_to_the_main_thread() -> None:
 def gain(made: Trace, line: str) -> float:
     """Return the gain of later steps: the first ones fill the pipeline."""
     graph = dependency_graph.build_graph(made)
-    base = prediction.replay_baseline(made, graph)
+    base = baseline.replay_baseline(made, graph)
     found = prediction.predict(made, graph, base, changes.parse_changes(made, line))
     return found.mean(np.arange(len(made.steps))[len(made.steps) // 5 :]).gain_ns
 
@@ -98,7 +99,7 @@ def test_a_faster_worker_moves_who_waits_for_it() -> None:
 
 def test_the_replay_is_the_recording() -> None:
     made = make.trace(*pipeline())
-    base = prediction.replay_baseline(made, dependency_graph.build_graph(made))
+    base = baseline.replay_baseline(made, dependency_graph.build_graph(made))
     assert base.held.tolist() == (made.steps.end_ns - made.steps.start_ns).tolist()
 
 
@@ -201,7 +202,7 @@ def test_a_queue_that_is_empty_waits_for_operators() -> None:
     tid = made.threads.tid
     assert {made.text(tid[thread]) for thread in made.launches.thread.tolist()} == {"9"}
     assert gain(made, "operator:aten::mm=0.5") == pytest.approx(5 * 25_000, rel=0.05)
-    base = prediction.replay_baseline(made, dependency_graph.build_graph(made))
+    base = baseline.replay_baseline(made, dependency_graph.build_graph(made))
     assert base.held.tolist() == (made.steps.end_ns - made.steps.start_ns).tolist()
 
 
