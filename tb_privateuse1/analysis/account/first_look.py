@@ -1,4 +1,4 @@
-"""Find what the timeline shows first: it takes the roles of the threads, the account, the phases."""
+"""Find what the timeline shows first: the roles of the threads, the account and the phases say it."""
 
 from __future__ import annotations
 
