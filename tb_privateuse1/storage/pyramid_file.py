@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from tb_privateuse1.analysis.account.first_look import find_first_look
 from tb_privateuse1.analysis.timeline import level_of_detail
-from tb_privateuse1.analysis.timeline.first_look import FirstLook, find_first_look
+from tb_privateuse1.analysis.timeline.first_look import FirstLook
 from tb_privateuse1.analysis.timeline.level_of_detail import DetailLevel, Pyramid, Tracks
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache

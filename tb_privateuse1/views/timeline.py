@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, cast
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tb_privateuse1.analysis.account.first_look import find_first_look
 from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
 from tb_privateuse1.analysis.counters.device_summary import Summary, summary_window
 from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.operators import groups, module_of
+from tb_privateuse1.analysis.recording.phases import PhaseKind
 from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
-from tb_privateuse1.analysis.timeline.first_look import TimelinePhase, find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
     DEVICE,
@@ -101,6 +102,14 @@ class Curves(Struct, frozen=True):
     value: F64
     bound: Narrow
     """As ``Rectangles.bound_ns``."""
+
+
+class TimelinePhase(Struct, frozen=True):
+    """A phase of the recording."""
+
+    kind: PhaseKind
+    start_ns: int
+    end_ns: int
 
 
 class _Words(Struct, frozen=True):
@@ -219,7 +228,9 @@ def timeline(
         summaries=summaries,
         summary_parts=summary_parts,
         shares=shares,
-        phases=look.phases,
+        phases=tuple(
+            TimelinePhase(cast(PhaseKind, kind), begin, end) for kind, begin, end in look.phases
+        ),
     )
 
 

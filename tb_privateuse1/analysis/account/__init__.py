@@ -6,6 +6,7 @@
 function with most of a time; ``idle_by_operator`` sums idle time by the operator that ends it,
 ``top_lists`` has the operators and kernels with the most time, ``calls_without_launches`` finds the
 host's calls that launch nothing, and ``state_writes`` those that copy tensors and write them.
+``first_look`` finds which tracks the timeline shows first.
 """
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "class_intervals",
     "classes",
     "classification",
+    "first_look",
     "host_activity",
     "host_chain",
     "idle_by_operator",

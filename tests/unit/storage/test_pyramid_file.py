@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tb_privateuse1.analysis.account.first_look import find_first_look
 from tb_privateuse1.analysis.timeline import level_of_detail
-from tb_privateuse1.analysis.timeline.first_look import find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.storage import cache_directory, derived, disk_cache, pyramid_file
 from tb_privateuse1.trace.model import Trace

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.analysis.account.first_look import find_first_look
 from tb_privateuse1.analysis.timeline.appearance import name_counts
-from tb_privateuse1.analysis.timeline.first_look import find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import ANNOTATIONS, build_pyramid
 from tb_privateuse1.analysis.timeline.tracks import list_tracks
 from tb_privateuse1.trace.model import Trace

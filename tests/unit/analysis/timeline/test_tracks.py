@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.timeline.first_look import find_first_look
+from tb_privateuse1.analysis.account.first_look import find_first_look
 from tb_privateuse1.analysis.timeline.level_of_detail import build_pyramid
 from tb_privateuse1.analysis.timeline.tracks import list_tracks
 from tb_privateuse1.trace.model import Trace

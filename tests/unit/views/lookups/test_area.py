@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tb_privateuse1.analysis.account.first_look import find_first_look
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
-from tb_privateuse1.analysis.timeline.first_look import find_first_look
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
