@@ -107,10 +107,10 @@ def test_the_frames_above_are_one_row_that_opens(dashboard: Dashboard) -> None:
         {**LEADING, "name": "g", "parent": 3, "total_ns": 500}
     ]
     answer = result(dashboard, "flame?run=ddp&by=host")
-    told = json.dumps({**answer, "rows": rows, "total_ns": 1000})
+    changed = json.dumps({**answer, "rows": rows, "total_ns": 1000})
     dashboard.page.route(
         re.compile(r"/flame\?"),
-        lambda route: route.fulfill(body=told, content_type="application/json"),
+        lambda route: route.fulfill(body=changed, content_type="application/json"),
     )
     dashboard.open(run="ddp", view="flame", by="host", levels="operators")
     graph = dashboard.shows("flamegraph", boxes=5, folded=3)
