@@ -1,4 +1,4 @@
-"""Find what the timeline shows first: the roles of the threads, the account and the phases say it."""
+"""Find what the timeline shows first, by threads, account and phases."""
 
 from __future__ import annotations
 
