@@ -45,7 +45,7 @@ const FEW = 6;
 
 interface JumpsProps extends Omit<JumpProps, "item"> {
   items: readonly Item[];
-  /** How many there are, of which `items` are the first. */
+  /** How many there are; `items` are the first. */
   total?: number;
 }
 
