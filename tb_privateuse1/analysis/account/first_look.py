@@ -1,4 +1,4 @@
-"""Find what the timeline shows first, by the roles of threads, the account and the phases."""
+"""Find what the timeline shows first, by threads, account and phases."""
 
 from __future__ import annotations
 

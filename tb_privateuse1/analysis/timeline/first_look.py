@@ -1,4 +1,4 @@
-"""What the timeline shows first, as far as that needs all of a recording's host activity."""
+"""Hold which tracks a timeline shows first, which it unfolds, and its phases."""
 
 from __future__ import annotations
 

@@ -100,17 +100,17 @@ def test_a_box_is_ignored_by_its_name(dashboard: Dashboard) -> None:
 
 
 def test_the_frames_above_are_one_row_that_opens(dashboard: Dashboard) -> None:
-    """Four frames with all of the time; the innermost is no frame above another."""
+    """Of four frames with all of the time the innermost stays."""
     dashboard.open(run="ddp", view="flame", by="host")
     dashboard.frame.wait_for_selector("[data-testid=flamegraph]")
     rows = [{**LEADING, "name": f"f{i}", "parent": i - 1 if i else None} for i in range(4)] + [
         {**LEADING, "name": "g", "parent": 3, "total_ns": 500}
     ]
     answer = result(dashboard, "flame?run=ddp&by=host")
-    changed = json.dumps({**answer, "rows": rows, "total_ns": 1000})
+    body = json.dumps({**answer, "rows": rows, "total_ns": 1000})
     dashboard.page.route(
         re.compile(r"/flame\?"),
-        lambda route: route.fulfill(body=changed, content_type="application/json"),
+        lambda route: route.fulfill(body=body, content_type="application/json"),
     )
     dashboard.open(run="ddp", view="flame", by="host", levels="operators")
     graph = dashboard.shows("flamegraph", boxes=5, folded=3)

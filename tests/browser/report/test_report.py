@@ -142,5 +142,5 @@ def test_below_the_title_stands_the_window(
         opened(page, reports / f"{run}.html")
         lines = page.get_by_test_id("place")
         expect(lines).to_have_count(places)
-        told = view(capsys, "overview", RUNS[0] if places == 1 else "transformer-inferred")
-        expect(lines.last).to_contain_text(told["provenance"]["window"]["text"])
+        result = view(capsys, "overview", RUNS[0] if places == 1 else "transformer-inferred")
+        expect(lines.last).to_contain_text(result["provenance"]["window"]["text"])

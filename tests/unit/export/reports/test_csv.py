@@ -15,13 +15,13 @@ class Facts(Struct, frozen=True):
     text: str
 
 
-class Told(Struct, frozen=True):
+class Source(Struct, frozen=True):
     window: Facts
 
 
 class Compared(Struct, frozen=True):
-    provenance: Told
-    base: Told
+    provenance: Source
+    base: Source
     table: tuple[Row, ...]
 
 
@@ -46,7 +46,7 @@ def test_a_result_without_a_table_has_no_csv() -> None:
 
 def test_every_row_names_the_window_and_that_of_the_base() -> None:
     now, base = (Facts(text) for text in ("steady: 3 ms of 9 ms", "all: 5 ms"))
-    result = Compared(Told(now), Told(base), RESULT.table)
+    result = Compared(Source(now), Source(base), RESULT.table)
     head, *rows = csv.csv_table(result, "table").splitlines()
     assert head.endswith(",incomplete,window,base_window")
     assert [row.rpartition("e,")[2] for row in rows] == 2 * ["steady: 3 ms of 9 ms,all: 5 ms"]
