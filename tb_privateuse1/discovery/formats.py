@@ -107,7 +107,7 @@ class Format(Struct, frozen=True, kw_only=True):
     finds out by what is in both. Without such a recording each is a recording of its own."""
     joined: Callable[[str], tuple[str, ...]] | None = None
     """Read a local file with the operators of several processes, and return the labels of its
-    recordings (``TraceFiles.label``): empty if they cannot be told apart."""
+    recordings (``TraceFiles.label``): empty if they look alike."""
     others: tuple[OtherKind, ...] = ()
     """Kinds of files about which there is something to say instead."""
     folder: Folder | None = None

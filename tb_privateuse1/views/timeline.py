@@ -228,9 +228,7 @@ def timeline(
         summaries=summaries,
         summary_parts=summary_parts,
         shares=shares,
-        phases=tuple(
-            TimelinePhase(cast(PhaseKind, kind), begin, end) for kind, begin, end in look.phases
-        ),
+        phases=tuple(TimelinePhase(cast(PhaseKind, one[0]), *one[1:]) for one in look.phases),
     )
 
 

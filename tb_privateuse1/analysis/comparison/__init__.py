@@ -9,7 +9,8 @@ else differs, and ``notes`` says what makes traces less comparable.
 ``items_per_step`` has the time of a trace's steps by operator, kernel or module; ``rows`` compares
 it, and ``kernel_matches`` matches kernels with other names. ``decomposition`` finds operators that
 launch more kernels in one trace. ``memory`` compares memory by device and operator.
-``significance`` separates changes from noise, and ``trend`` compares many recordings.
+``significance`` separates changes from noise, in pairs of steps where the program repeats
+(``repeats``), and ``trend`` compares many recordings.
 
 ``baseline`` has the figures of a workload's runs (``run_figures``, ``run_operators``, by
 ``step_figures``), and ``baseline_check`` compares runs with it, by ``run_noise`` and limits that
@@ -28,6 +29,7 @@ __all__ = [
     "memory",
     "notes",
     "reasons",
+    "repeats",
     "rows",
     "run_figures",
     "run_noise",

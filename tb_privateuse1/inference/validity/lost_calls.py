@@ -1,7 +1,7 @@
 """Say that the calls of a runtime are missing where those of its driver are recorded.
 
 torch works through the runtime, and the profiler waits through it when it stops. A recording that
-has the driver's calls alone was filtered, or its profiler was told to leave the runtime out.
+has the driver's calls alone was filtered, or its profiler left the runtime out.
 """
 
 from __future__ import annotations
