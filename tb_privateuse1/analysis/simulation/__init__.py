@@ -1,7 +1,7 @@
 """Simulate a trace with changes: its dependency graph, critical path and replays.
 
 ``dependency_graph`` builds the graph from ``host_points`` of host threads, ``launches_and_waits``
-(launches, waits), ``recorded_waits`` of streams, hand-offs and ``usual_latencies``. ``delays``
+(launches, waits), ``stream_edges``, hand-offs and ``usual_latencies``. ``delays``
 names the rest. ``critical_path`` finds the events that determine a step's end, and ``path_classes``
 their classes of time. ``rank_waits`` finds how long collectives wait. ``replay`` computes times
 with changed durations. ``changes`` parses what changes, and ``scopes`` has what that affects.
@@ -28,11 +28,11 @@ __all__ = [
     "profiler_time",
     "rank_waits",
     "ranking",
-    "recorded_waits",
     "replay",
     "replayed_account",
     "replayed_part",
     "scopes",
+    "stream_edges",
     "time_apart",
     "verdict",
     "verdict_words",

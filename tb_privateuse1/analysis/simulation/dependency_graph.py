@@ -20,8 +20,7 @@ from tb_privateuse1.analysis.simulation import (
     delays,
     host_points,
     launches_and_waits,
-    recorded_waits,
-    tensor_edges,
+    stream_edges,
     usual_latencies,
 )
 from tb_privateuse1.analysis.simulation.host_points import Points
@@ -238,8 +237,8 @@ def _with_streams(
     They are recorded, of what an execution trace says that is read, and others by time.
     """
     kernels, n = trace.kernels, len(host.points)
-    recorded = recorded_waits.stream_edges(trace, submission.at_ns)
-    both = np.concatenate((recorded, tensor_edges.tensor_edges(trace)), axis=1)
+    recorded = stream_edges.wait_edges(trace, submission.at_ns)
+    both = np.concatenate((recorded, stream_edges.tensor_edges(trace)), axis=1)
     source, target = np.unique(both, axis=1)
     gap = np.minimum(kernels.start_ns[target] - kernels.end_ns[source], streams.usual_ns)
     parts = [*host.parts, (source + n, target + n, STREAM, gap, None)]

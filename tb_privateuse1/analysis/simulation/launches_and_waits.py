@@ -12,7 +12,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.idle.device_bound import BLOCKED_NS
 from tb_privateuse1.analysis.idle.launch_times import launch_latency_ns
-from tb_privateuse1.analysis.simulation import recorded_waits
+from tb_privateuse1.analysis.simulation import stream_edges
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
@@ -241,7 +241,7 @@ def _awaited(
     queued = lookup(long, launch, False) & (own >= 0) & (lookup(kernels.end_ns, own, 0) > end)
     fits = (own >= 0) & ~queued & (lookup(kernels.end_ns, own, 0) <= end)
     pairs = [(own[fits], np.flatnonzero(fits))]
-    recorded, kernel = recorded_waits.host_waits(trace, known_ns, launch)
+    recorded, kernel = stream_edges.host_waits(trace, known_ns, launch)
     ended = (own < 0) & (kernel >= 0) & (lookup(kernels.end_ns, kernel, 0) <= end + slack)
     pairs.append((kernel[ended], np.flatnonzero(ended)))
     others = np.flatnonzero((own < 0) & ~recorded)

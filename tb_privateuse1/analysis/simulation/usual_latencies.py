@@ -139,7 +139,7 @@ def return_latencies(kernels: Kernels, waits: launches_and_waits.Waits) -> tuple
 def between_streams(kernels: Kernels, delay: I64, most_ns: int) -> tuple[I64, I64, I64]:
     """Return edges from an activity that ends just before an unexplained start on another stream.
 
-    That is how waiting for an event looks, where the trace does not record it (``recorded_waits``).
+    That is how waiting for an event looks, where the trace does not record it (``stream_edges``).
     Activities of one launch, a graph's, may be further apart.
     """
     by_end = np.argsort(kernels.end_ns, kind="stable")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_privateuse1.analysis.simulation import dependency_graph, prediction
+from tb_privateuse1.analysis.simulation import baseline, dependency_graph
 from tb_privateuse1.analysis.simulation.delays import DELAYS
 from tb_privateuse1.analysis.simulation.dependency_graph import (
     GUESS,
@@ -200,4 +200,4 @@ def check(made: Trace) -> None:
     steps = made.steps
     if len(steps) and graph.step_first.min() >= 0:
         length = steps.end_ns - steps.start_ns
-        assert prediction.replay_baseline(made, graph).held.tolist() == length.tolist()
+        assert baseline.replay_baseline(made, graph).held.tolist() == length.tolist()

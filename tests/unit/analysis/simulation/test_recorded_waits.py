@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.simulation import (
     excerpt,
     launches_and_waits,
     prediction,
-    recorded_waits,
+    stream_edges,
 )
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import Event, kernel, launch, op, span, step, trace
@@ -36,7 +36,7 @@ def independent(*more: Event) -> Trace:
 
 def edges(made: Trace) -> list[tuple[str, str]]:
     submission = launches_and_waits.find_submissions(made, device_bound.find_waits(made))
-    source, target = recorded_waits.stream_edges(made, submission.at_ns)
+    source, target = stream_edges.wait_edges(made, submission.at_ns)
     name = made.kernels.name
     return [
         (made.text(name[one]), made.text(name[other]))

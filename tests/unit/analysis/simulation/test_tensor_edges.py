@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.simulation import (
     dependency_graph,
     excerpt,
     prediction,
-    tensor_edges,
+    stream_edges,
 )
 from tb_privateuse1.trace.model import READ, RETURNED, WRITTEN, Tensors, Trace
 from tests.support.make import kernel, launch, op, span, step, trace
@@ -55,7 +55,7 @@ def edges(made: Trace) -> list[tuple[str, str]]:
     name = made.kernels.name
     return [
         (made.text(name[one]), made.text(name[other]))
-        for one, other in zip(*tensor_edges.tensor_edges(made), strict=True)
+        for one, other in zip(*stream_edges.tensor_edges(made), strict=True)
     ]
 
 
