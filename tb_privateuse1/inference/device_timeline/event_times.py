@@ -10,6 +10,8 @@ of Moon, Skelly and Towsley, "Estimation and removal of clock skew from network 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,8 +35,8 @@ to microseconds, and the share of operators whose times must agree."""
 _TIMED = ("event", "kernel_sum")
 """The kinds of elapsed times of a device that works beside the host."""
 
-_MOST_DRIFT = 500e-6
-"""The largest relative difference of two clocks. Crystal oscillators are within 100 ppm."""
+_DRIFTS = -500e-6, 500e-6
+"""The largest relative differences of two clocks. Crystal oscillators are within 100 ppm."""
 
 _BINS = 512
 """Equal parts of the recording: of each, only the event with the least backlog is used."""
@@ -42,6 +44,10 @@ _BINS = 512
 _SLOPES, _ROUNDS = 33, 5
 """Slopes tried at a time, and rounds, each between the neighbors of the best slope so far: the last
 are 1e-10 apart, 1 ns in ten seconds."""
+
+_TIE_NS, _HALVINGS = 100, 24
+"""Lines farther from idle events by this fit as well: it is less than these scatter. And
+the steps to find their slopes."""
 
 _RECORD_NS = 500
 """How far an event's record may be from its likely host time on a thread that runs."""
@@ -154,7 +160,7 @@ def idle_events(stream: StreamInput) -> Bools:
 class Clock(Struct, frozen=True):
     """The device's clock by the host's: ``time + offset + drift * (time - origin)``, in ns.
 
-    ``error_ns``: how far idle events are from the line.
+    ``error_ns``: how far idle events are from the line, and apart the lines that fit as well.
     """
 
     origin_ns: int
@@ -172,7 +178,9 @@ class Clock(Struct, frozen=True):
 def fit_clock(device_ns: I64, host_ns: I64, idle: Bools) -> Clock | None:
     """Return the clock by events, or None if none of them was executed by an idle device.
 
-    ``host_ns`` is the earliest time of each event on the host's clock: that of an idle device.
+    ``host_ns`` is the earliest time of each event on the host's clock: that of an idle device. Of
+    the lines that fit as well, the clock has the one with the least drift. They differ where idle
+    events are at one end of the recording only.
     """
     if not idle.any():
         return None
@@ -181,17 +189,40 @@ def fit_clock(device_ns: I64, host_ns: I64, idle: Bools) -> Clock | None:
     y = (host_ns - device_ns - offset).astype(np.float64)
     thin = np.concatenate((_least_backlog(x, y), np.flatnonzero(idle)))
     mean = float(x[idle].mean())
-    low, high = -_MOST_DRIFT, _MOST_DRIFT
-    slope = level = 0.0
+
+    def level(slope: float) -> float:
+        """Return the least line of a slope above all events: its height at the mean idle event."""
+        return float((y[thin] - slope * (x[thin] - mean)).max())
+
+    best = _least(level)
+    most = level(best) + _TIE_NS
+    least_drift, most_drift = (_last_below(level, best, end, most) for end in _DRIFTS)
+    slope = min(max(0.0, least_drift), most_drift)
+    late = level(slope) + slope * (x[idle] - mean) - y[idle]
+    doubt = (most_drift - least_drift) / 2 * float(np.abs(x - mean).max())
+    error = int(np.median(late) + doubt) + _RECORD_NS
+    return Clock(origin, offset + round(level(slope) - slope * mean), slope, error)
+
+
+def _least(level: Callable[[float], float]) -> float:
+    """Return the slope with the least value of a convex function."""
+    low, high = _DRIFTS
     for _ in range(_ROUNDS):
         slopes = np.linspace(low, high, _SLOPES)
-        levels = np.array([(y[thin] - one * x[thin]).max() for one in slopes])
-        best = int(np.argmin(levels + slopes * mean))
-        slope, level = float(slopes[best]), float(levels[best])
+        best = int(np.argmin([level(float(one)) for one in slopes]))
         low, high = slopes[max(best - 1, 0)], slopes[min(best + 1, _SLOPES - 1)]
-    late = level + slope * x[idle] - y[idle]
-    error = int(np.median(late)) + _RECORD_NS
-    return Clock(origin, offset + round(level), slope, error)
+    return float(slopes[best])
+
+
+def _last_below(level: Callable[[float], float], best: float, end: float, most: float) -> float:
+    """Return the slope farthest from the best one towards an end with a level of at most this."""
+    inside, outside = best, end
+    if level(end) <= most:
+        return end
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if level(middle) <= most else (inside, middle)
+    return inside
 
 
 def _least_backlog(x: F64, y: F64) -> I64:
