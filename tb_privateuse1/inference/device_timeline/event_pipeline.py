@@ -99,9 +99,8 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     ops, strings, c = stream.ops, stream.strings, stream.c
     may, blocking = _correct_prior(stream, prior)
     launching = recorded_launches.launching_segments(stream.known, stream.events, may)
-    solved = stream_solution.solve_stream(
-        stream, launching, blocking, c, dropped=prior.solution.dropped
-    )
+    dropped = stream_solution.refuted_claims(prior.solution, prior.events, stream)
+    solved = stream_solution.solve_stream(stream, launching, blocking, c, dropped=dropped)
     solution, events = solved.solution, solved.events
     bounds, spans = solution.bounds, solution.spans
     segments = launching_operators.own_segments(events, may)
@@ -151,11 +150,12 @@ def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Like
         dropped=cautious.solution.dropped,
     )
     solved = solve(likely_c)
-    doubtful = solved.solution.first_crossing > _ALMOST_NONE * len(stream.events)
+    wrong = _newly_lost(solved.solution, cautious.solution)
+    doubtful = wrong > _ALMOST_NONE * solved.solution.claims
     if doubtful:
         # A wrong cost of an event contradicts itself all over the trace, not at a few claims.
         wide = solve(c)
-        if 2 * wide.solution.first_crossing < solved.solution.first_crossing:
+        if 2 * _newly_lost(wide.solution, cautious.solution) < wrong:
             solved, likely_c = wide, c
     bounds = certain = cautious.solution.bounds
     consistent = elapsed_kind.consistent(len(solved.solution.dropped), solved.solution.claims)
@@ -172,6 +172,14 @@ def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Like
         bounds = rounding_errors.narrow_bounds(stream, solution, certain, likely, likely_c)
         within = replace(within, likely=bounds.likely)
     return Likely(solution, solved.events, likely_c, within, bounds, narrowed)
+
+
+def _newly_lost(solution: Solution, before: Solution) -> int:
+    """Return the number of claims that a phase lost beside those that an earlier one did.
+
+    How many events cross says little: one wrong claim moves all up to the reason against it.
+    """
+    return solution.lost - len(before.dropped)
 
 
 def draft_placement(stream: StreamInput, cautious: Cautious, likely: Likely) -> Placement:
