@@ -60,6 +60,7 @@ _UNBOUNDED = 0.1
 def place_kernels(stream: StreamInput) -> StreamKernels:
     """Return the kernels of a stream, or no work and the reason in a finding."""
     stream, prior = _with_slower_events(stream, solve_prior(stream))
+    stream, prior = _with_refuted_names(stream, prior)
     refused = _contradicted(prior.solution, stream)
     if refused is not None:
         return refused
@@ -257,6 +258,24 @@ def _with_slower_events(stream: StreamInput, prior: Prior) -> tuple[StreamInput,
     slow_stream = replace(stream, c=slower)
     again = solve_prior(slow_stream)
     return (slow_stream, again) if 2 * again.solution.lost < wrong else (stream, prior)
+
+
+def _with_refuted_names(stream: StreamInput, prior: Prior) -> tuple[StreamInput, Prior]:
+    """Return both, with the operators that may launch though their names deny it.
+
+    A backend may implement what torch composes of others (``isfinite``) by a kernel of its own.
+    """
+    if stream.known is not None:
+        return stream, prior
+    wrong = prior.solution.refuted.copy()
+    wrong[stream_solution.refuted_claims(prior.solution, prior.events, stream)] = True
+    may = launching_operators.overrule_names(
+        stream.may, stream.ops, stream.strings, stream.events, wrong
+    )
+    if (may == stream.may).all():
+        return stream, prior
+    told = replace(stream, may=may)
+    return told, solve_prior(told)
 
 
 def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
