@@ -131,6 +131,8 @@ class StreamKernels(Struct, frozen=True):
     """The part of ``start_bound_ns`` that all starts share."""
     findings: tuple[Finding, ...] = ()
     basis: InferenceBasis | None = None
+    unseen_ns: int = 0
+    """How long events waited for work that nobody is known to have launched."""
 
     def __len__(self) -> int:
         return len(self.row)
