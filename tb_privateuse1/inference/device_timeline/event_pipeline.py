@@ -104,11 +104,14 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     solved = stream_solution.solve_stream(stream, launching, blocking, c, dropped=dropped)
     solution, events = solved.solution, solved.events
     bounds, spans = solution.bounds, solution.spans
+    batched = late_ends.works_in_batches(events, blocking, bounds, c)
     segments = launching_operators.own_segments(events, may)
     if stream.known is not None:
         copies = launching_operators.copy_operators(ops, strings)
         use, sites = recorded_launches.launch_sites(stream.known, segments, copies)
-        return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate)
+        return Cautious(
+            may, blocking, solution, events, segments, use, sites, solved.estimate, batched
+        )
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
     foreign = launching_operators.custom_operators(ops, strings)
     use = launching_operators.choose_segments(
@@ -123,7 +126,7 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     sites = LaunchSites(
         segments.op[use], segments.first[use], segments.last[use], surely[use], copies
     )
-    return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate)
+    return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate, batched)
 
 
 def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Likely:
@@ -240,7 +243,9 @@ def estimate_lengths(
         limits, sites, events, likely.within, likely.solution.spans, c, shares
     )
     placed = replace(placed, seen=visible)
-    placed, typical = late_ends.distrust_preempted(placed, typical, doubtful)
+    placed, typical = late_ends.distrust_preempted(
+        placed, typical, doubtful, batches=bool(cautious.batched.any())
+    )
     late = kernel_placement.lateness(placement.draft, sites, typical.length, events, c)
     placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, typical))
     placed = kernel_placement.allow_late_starts(placed, late)
@@ -332,6 +337,7 @@ def _work(
     sites, solution, placed = cautious.sites, cautious.solution, lengths.placed
     start_bound, length_bound = kernel_placement.placement_errors(placed, stream.c)
     unbounded = solution.unknown[sites.first] | solution.unknown[sites.last]
+    unbounded |= cautious.batched.any()
     start_bound = np.where(unbounded, MISSING, start_bound)
     counts = {**_counts(solution, len(stream.events)), "elsewhere": lengths.helped}
     basis = replace(
@@ -348,7 +354,8 @@ def _work(
     )  # fmt: skip
     own = ~placement.priming
     work = unknown_work.add_unknown_work(work.take(own), stream, cautious, likely)
-    return replace(work, findings=_unbounded(unbounded[own]), basis=basis)
+    findings = _batched(int(cautious.batched.sum())) or _unbounded(unbounded[own])
+    return replace(work, findings=findings, basis=basis)
 
 
 def _counts(solution: Solution, events: int) -> dict[str, int]:
@@ -382,6 +389,19 @@ def _contradicted(solution: Solution, stream: StreamInput) -> StreamKernels | No
         dropped=_dropped_rows(solution, stream.events),
     )
     return StreamKernels.none(finding, basis)
+
+
+def _batched(count: int) -> tuple[Finding, ...]:
+    """Return a finding if the device works in batches, as so many calls that waited show."""
+    if not count:
+        return ()
+    message = say(
+        "The device works in batches: it executed what {count} calls had recorded only after they "
+        "had waited for it and returned. Nothing tells when work began.",
+        count=count,
+    )
+    hint = say("Let the backend start work at once while it is profiled, or report event times.")
+    return (Finding("device_batches", message, hint, count, affects=("totals", "steps")),)
 
 
 def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:

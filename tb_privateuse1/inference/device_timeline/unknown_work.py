@@ -105,9 +105,7 @@ def _recorded_before(stream: StreamInput, cautious: Cautious) -> Bools:
     c, events = stream.c, cautious.events
     following = events.next
     stamp = np.where(events.is_end, stream.ops.end_ns[events.op], stream.ops.start_ns[events.op])
-    recorded: Bools = (
-        cautious.solution.bounds.low > stamp[following] + c.latency_ns + c.jitter_ns
-    )
+    recorded: Bools = cautious.solution.bounds.low > stamp[following] + c.latency_ns + c.jitter_ns
     return recorded & (following != np.arange(len(events)))
 
 
