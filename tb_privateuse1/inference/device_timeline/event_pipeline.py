@@ -44,7 +44,8 @@ from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs,
 from tb_privateuse1.inference.stage_inputs import inside_priming
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING
+from tb_privateuse1.trace.model import BOUND, KERNEL, MEMCPY, MISSING
+from tb_privateuse1.trace.statistics import ERROR_RATE
 from tb_privateuse1.trace.table import Bools
 
 _ALMOST_NONE = 0.01
@@ -354,6 +355,9 @@ def _work(
     )  # fmt: skip
     own = ~placement.priming
     work = unknown_work.add_unknown_work(work.take(own), stream, cautious, likely)
+    lost = unbounded.all() and bool((work.evidence == BOUND).all())
+    if lost and 0 < len(work) <= ERROR_RATE * len(stream.ops):
+        return StreamKernels.none(elapsed_kind.nothing_placed(len(stream.ops)), basis)
     findings = _batched(int(cautious.batched.sum())) or _unbounded(unbounded[own])
     return replace(work, findings=findings, basis=basis)
 

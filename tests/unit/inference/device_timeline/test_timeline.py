@@ -328,3 +328,15 @@ def behind_a_backlog(name: str, later_us: int) -> tuple[Trace, I64]:
     machine.events.append(make.frame(name, start, done))
     trace = simulate.infer_from(machine.events, machine.elapsed, launch_latency_ns=6000)
     return trace, np.array([s for s, _ in machine.kernels.values()]) - trace.base_ns
+
+
+def test_one_kernel_without_a_bound_among_many_operators_is_no_timeline() -> None:
+    """Nothing ties the device to the host, and nothing tells how long the only work took."""
+    view = Op("aten::view", 3 * US, 600)
+    program = [*[view] * 120, Op("aten::relu", 9 * US, 600, 4 * US), *[view] * 120]
+    result = simulate.simulate(program)
+    bounded = result.trace.kernels.start_bound_ns != MISSING
+    assert bounded.all()
+    lost = simulate.simulate([Op("aten::relu", 9 * US, 600, 4 * US), *[view] * 240], backlog=10**9)
+    assert not len(lost.trace.kernels)
+    assert "elapsed_places_nothing" in codes(lost)
