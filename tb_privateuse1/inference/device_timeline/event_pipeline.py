@@ -14,12 +14,12 @@ import functools
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import (
     calibration,
     duration_catalogue,
     elapsed_kind,
     event_cost,
+    foreign_waits,
     kernel_placement,
     late_ends,
     launching_operators,
@@ -27,6 +27,7 @@ from tb_privateuse1.inference.device_timeline import (
     recorded_launches,
     rounding_errors,
     solver,
+    stream_findings,
     stream_solution,
     unknown_work,
 )
@@ -40,10 +41,9 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
     StreamInput,
 )
 from tb_privateuse1.inference.device_timeline.solver import Solution
-from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, StreamKernels
+from tb_privateuse1.inference.device_timeline.timeline_inputs import StreamKernels
 from tb_privateuse1.inference.stage_inputs import inside_priming
 from tb_privateuse1.trace.columns import mask_of
-from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import BOUND, KERNEL, MEMCPY, MISSING
 from tb_privateuse1.trace.statistics import ERROR_RATE
 from tb_privateuse1.trace.table import Bools
@@ -51,24 +51,18 @@ from tb_privateuse1.trace.table import Bools
 _ALMOST_NONE = 0.01
 """The share of contradictions above which the cost of an event is in doubt."""
 
-_LISTED = 200
-"""The number of dropped claims that the method page lists."""
-
-_UNBOUNDED = 0.1
-"""The share of kernels without a start bound above which there is a finding."""
-
 
 def place_kernels(stream: StreamInput) -> StreamKernels:
     """Return the kernels of a stream, or no work and the reason in a finding."""
     stream, prior = _with_slower_events(stream, solve_prior(stream))
     stream, prior = _with_refuted_names(stream, prior)
-    refused = _contradicted(prior.solution, stream)
+    refused = stream_findings.contradicted(prior.solution, stream)
     if refused is not None:
         return refused
     cautious, behind = solve_cautious(stream, prior), prior.behind
     del prior  # its bounds take a tenth of the memory
     likely = solve_likely(stream, behind, cautious)
-    refused = _contradicted(likely.solution, stream)
+    refused = stream_findings.contradicted(likely.solution, stream)
     if refused is not None and not len(cautious.sites.op):
         return refused
     placement = draft_placement(stream, cautious, likely)
@@ -337,16 +331,20 @@ def _work(
     """Return the result of all phases, less the work that capture added itself."""
     sites, solution, placed = cautious.sites, cautious.solution, lengths.placed
     start_bound, length_bound = kernel_placement.placement_errors(placed, stream.c)
+    length_bound = np.where(foreign_waits.possible_waits(stream, placed), MISSING, length_bound)
     unbounded = solution.unknown[sites.first] | solution.unknown[sites.last]
     unbounded |= cautious.batched.any()
     start_bound = np.where(unbounded, MISSING, start_bound)
-    counts = {**_counts(solution, len(stream.events)), "elsewhere": lengths.helped}
+    counts = {
+        **stream_findings.solution_counts(solution, len(stream.events)),
+        "elsewhere": lengths.helped,
+    }
     basis = replace(
         stream.basis,
         constants=likely.c.constants,
         counts={**stream.basis.counts, **counts},
         others=lengths.names,
-        dropped=_dropped_rows(solution, stream.events),
+        dropped=stream_findings.dropped_rows(solution, stream.events),
     )
     work = StreamKernels(
         sites.op, placed.start, placed.length, start_bound, length_bound,
@@ -358,66 +356,7 @@ def _work(
     lost = unbounded.all() and bool((work.evidence == BOUND).all())
     if lost and 0 < len(work) <= ERROR_RATE * len(stream.ops):
         return StreamKernels.none(elapsed_kind.nothing_placed(len(stream.ops)), basis)
-    findings = _batched(int(cautious.batched.sum())) or _unbounded(unbounded[own])
+    findings = stream_findings.batched_finding(
+        int(cautious.batched.sum())
+    ) or stream_findings.unbounded_finding(unbounded[own])
     return replace(work, findings=findings, basis=basis)
-
-
-def _counts(solution: Solution, events: int) -> dict[str, int]:
-    """Return the counts that the method page shows of a solution."""
-    return {
-        "marks": events,
-        "anchors": int(solution.anchors.sum()),
-        "refuted_anchors": int(solution.refuted.sum()),
-        "late_stamps": solution.relaxed,
-        "crossing": solution.first_crossing,
-        "claims": solution.claims,
-        "dropped_claims": len(solution.dropped),
-    }
-
-
-def _dropped_rows(solution: Solution, events: EventPairs) -> tuple[int, ...]:
-    """Return the first operators at whose events claims were dropped."""
-    return tuple(events.op[solution.dropped[:_LISTED]].tolist())
-
-
-def _contradicted(solution: Solution, stream: StreamInput) -> StreamKernels | None:
-    """Return no work and the reason if no stream explains the elapsed times."""
-    finding = elapsed_kind.contradiction(len(solution.dropped), solution.claims)
-    if finding is None:
-        return None
-    basis = replace(
-        stream.basis,
-        kind="host",
-        evidence=finding.message,
-        counts={**stream.basis.counts, **_counts(solution, len(stream.events))},
-        dropped=_dropped_rows(solution, stream.events),
-    )
-    return StreamKernels.none(finding, basis)
-
-
-def _batched(count: int) -> tuple[Finding, ...]:
-    """Return a finding if the device works in batches, as so many calls that waited show."""
-    if not count:
-        return ()
-    message = say(
-        "The device works in batches: it executed what {count} calls had recorded only after they "
-        "had waited for it and returned. Nothing tells when work began.",
-        count=count,
-    )
-    hint = say("Let the backend start work at once while it is profiled, or report event times.")
-    return (Finding("device_batches", message, hint, count, affects=("totals", "steps")),)
-
-
-def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:
-    """Return a finding if many kernels have no start bound."""
-    count = int(unbounded.sum())
-    if count <= _UNBOUNDED * len(unbounded):
-        return ()
-    message = say(
-        "The starts of {count} of {total} kernels are a least estimate: nothing in the "
-        "trace tells how far the device was behind the host.",
-        count=count,
-        total=len(unbounded),
-    )
-    hint = say("Wrap a synchronize of the device in record_function inside a recorded step.")
-    return (Finding("backlog_unknown", message, hint, count, affects=("totals", "steps")),)

@@ -105,8 +105,10 @@ def _recorded_before(stream: StreamInput, cautious: Cautious) -> Bools:
     c, events = stream.c, cautious.events
     following = events.next
     stamp = np.where(events.is_end, stream.ops.end_ns[events.op], stream.ops.start_ns[events.op])
-    recorded: Bools = cautious.solution.bounds.low > stamp[following] + c.latency_ns + c.jitter_ns
-    return recorded & (following != np.arange(len(events)))
+    recorded = cautious.solution.bounds.low > stamp[following] + c.latency_ns + c.jitter_ns
+    alone = following == np.arange(len(events))
+    result: Bools = recorded & ~alone
+    return result
 
 
 def waiting_segments(stream: StreamInput, cautious: Cautious) -> LaunchSites:

@@ -71,7 +71,7 @@ def test_one_call_without_visible_work_does_not_outvote_those_that_worked() -> N
 
 
 def test_a_backend_may_implement_what_torch_composes() -> None:
-    """Torch composes ``isfinite`` of others; here it has a kernel of its own, and a view has none."""
+    """Torch composes ``isfinite`` of others; here it has a kernel, and a view has none."""
     layer = Op("aten::mm", 20_000, 3_000, 4_000)
     own = Op("aten::isfinite", 9_000, 3_000, 25_000)
     view = Op("aten::view", 9_000, 3_000)

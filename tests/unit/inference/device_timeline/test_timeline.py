@@ -340,3 +340,21 @@ def test_one_kernel_without_a_bound_among_many_operators_is_no_timeline() -> Non
     lost = simulate.simulate([Op("aten::relu", 9 * US, 600, 4 * US), *[view] * 240], backlog=10**9)
     assert not len(lost.trace.kernels)
     assert "elapsed_places_nothing" in codes(lost)
+
+
+def test_sums_of_parts_are_sums_whatever_ran_on_the_cpu_instead() -> None:
+    """The fallback copies around every operator; the backend adds up its kernels all the same."""
+    events: list[make.Event] = []
+    elapsed: dict[int, float | None] = {}
+    for i in range(8):
+        begin, number = i * 400, 3 * i + 1
+        events.append(make.op("aten::linear", begin, begin + 300, id=number))
+        events.append(make.op("aten::_to_cpu", begin + 50, begin + 90, id=number + 1))
+        events.append(make.op("aten::add", begin + 200, begin + 230, id=number + 2))
+        elapsed |= {number: 31.0 + i, number + 1: 20.0 + i, number + 2: 11.0}
+    trace = simulate.infer_from(events, elapsed)
+    assert "elapsed_kernel_sum" in codes_of(trace)
+
+
+def codes_of(trace: Trace) -> set[str]:
+    return {f.code for f in trace.meta.findings}
