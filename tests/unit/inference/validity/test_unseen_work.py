@@ -5,6 +5,7 @@ from __future__ import annotations
 from tb_privateuse1.inference.validity import unseen_work
 from tb_privateuse1.trace import device_times, uncertainty
 from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.views.overview import overview
 from tests.support.simulate import linear, simulate, step
 
 US = 1_000
@@ -22,6 +23,10 @@ def test_waits_beyond_the_error_of_the_busy_time_make_it_a_lower_limit() -> None
     assert device_times.lacking_steps(marked).all()
     assert (marked.kernels.start_bound_ns == MISSING).all()
     assert (marked.kernels.start_ns == trace.kernels.start_ns).all()
+    verdict = overview(marked).verdict
+    assert verdict is not None
+    assert "busy for at least" in verdict.sentence
+    assert "work that no recorded operator launched" in verdict.sentence
 
 
 def test_a_device_that_works_for_recorded_operators_alone_has_no_unseen_work() -> None:
