@@ -39,6 +39,7 @@ from tb_privateuse1.inference.validity import (
     impossible_steps,
     lost_calls,
     stream_order,
+    unseen_work,
     zero_times,
 )
 from tb_privateuse1.readers.raw import Raw, Sidecar, StepMarkers
@@ -115,7 +116,8 @@ def build_trace(
     findings += quality.check_quality(trace, clues, sidecar)
     if trace.meta.timeline == "inferred":
         findings += task_queue.queue_findings(host.tasks)
-    return completeness.mark(replace(trace, meta=replace(trace.meta, findings=findings)))
+    trace = replace(trace, meta=replace(trace.meta, findings=findings))
+    return unseen_work.mark(completeness.mark(trace), activities.unseen_ns)
 
 
 def _infer(

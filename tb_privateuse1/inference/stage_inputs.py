@@ -86,6 +86,8 @@ class Activities(Struct, frozen=True):
     basis: InferenceBasis | None = None
     missing_lanes: tuple[int, ...] = ()
     """Streams without a timeline, while others have one."""
+    unseen_ns: int = 0
+    """How long a device was busy for events without known work."""
     configs: Configs = field(default_factory=Configs.empty)
     """Launch properties of kernels."""
     annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)

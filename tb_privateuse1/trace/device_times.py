@@ -47,7 +47,8 @@ def missing_streams(trace: Trace) -> tuple[str, ...]:
 
 def all_known(trace: Trace) -> bool:
     """Return whether the trace has the times of all work on the device."""
-    is_whole = not trace.meta.missing_lanes and not trace.meta.lost_launches
+    meta = trace.meta
+    is_whole = not meta.missing_lanes and not meta.lost_launches and not meta.unseen_work
     return len(trace.kernels) > 0 and is_whole
 
 
@@ -78,7 +79,8 @@ def lacking_steps(trace: Trace) -> Bools:
 
 
 def _none_is_whole(trace: Trace) -> bool:
-    return not len(trace.kernels) or len(trace.meta.missing_lanes) > 0
+    meta = trace.meta
+    return not len(trace.kernels) or len(meta.missing_lanes) > 0 or meta.unseen_work
 
 
 def known_sum(trace: Trace, ns: int) -> int | None:

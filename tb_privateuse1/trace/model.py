@@ -322,6 +322,8 @@ class Meta(Struct, frozen=True):
     """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
     lost_launches: int = 0
     """Calls that launch kernels whose activities are not recorded."""
+    unseen_work: bool = False
+    """Work that no recorded operator launched is missing: sums of device times are lower limits."""
     profiler_end_ns: int | None = None
     """When the profiler's own range ends: nothing behind it is recorded. Null if it has none."""
     groups: tuple[ProcessGroup, ...] = ()

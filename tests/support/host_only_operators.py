@@ -18,8 +18,12 @@ VERSION = torch.__version__.split("+")[0]
 OUT = Path(__file__).parents[2] / "tb_privateuse1" / "inference" / "host_only.txt"
 
 
-def host_only(name: str, overload: str, returns: list) -> bool:
-    """Whether no overload of this name can launch by itself."""
+NO, COMPOSITE, YES = 0, 1, 2
+"""Whether an operator's own body runs device work: it may, only if a backend wrote one, never."""
+
+
+def host_only(name: str, overload: str, returns: list) -> int:
+    """Whether this overload can launch by itself: one of ``NO``, ``COMPOSITE``, ``YES``."""
     operator = f"{name}.{overload}" if overload else name
     view = bool(returns) and all(r.alias_info and not r.alias_info.is_write for r in returns)
     dispatched = torch._C._dispatch_has_kernel(operator)
@@ -30,19 +34,22 @@ def host_only(name: str, overload: str, returns: list) -> bool:
     in_place = (
         dispatched and torch.Tag.inplace_view in torch._C._get_operation_overload(name, overload)[2]
     )
-    return view or composite or allocation or in_place or name in UNDECLARED_VIEWS
+    if view or allocation or in_place or name in UNDECLARED_VIEWS:
+        return YES
+    return COMPOSITE if composite else NO
 
 
 def document() -> str:
     """Return the list for the installed torch; a name needs all overloads to be host-only."""
-    names: dict[str, bool] = {}
+    names: dict[str, int] = {}
     for schema in torch._C._jit_get_all_schemas():
         # Overloads on lists and strings (``slice.str``) are no tensor operators.
         tensors = any("Tensor" in str(a.type) for a in schema.arguments)
         if schema.name.startswith("aten::") and tensors:
             alone = host_only(schema.name, schema.overload_name, schema.returns)
-            names[schema.name] = names.get(schema.name, True) and alone
-    listed = sorted(name for name, alone in names.items() if alone)
+            names[schema.name] = min(names.get(schema.name, YES), alone)
+    marks = {COMPOSITE: " composite", YES: ""}
+    listed = sorted(name + marks[alone] for name, alone in names.items() if alone)
     head = f"# By tests/support/host_only_operators.py from torch {VERSION}.\n"
     return head + "\n".join(listed) + "\n"
 

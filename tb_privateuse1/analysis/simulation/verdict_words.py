@@ -98,6 +98,8 @@ def lacking_work(trace: Trace, part: JudgedPart) -> str:
         return ""
     if missing := device_times.missing_streams(trace):
         return say("the work of {streams} has no times", streams=join_list(missing))
+    if trace.meta.unseen_work:
+        return say("work that no recorded operator launched has no times")
     partial = int(trace.steps.partial[part.steps].sum())
     if len(trace.steps) < 2:
         return say(

@@ -276,6 +276,7 @@ def _activities(
         (*missing, *findings.values()),
         basis=_merge_basis([w for i, w in enumerate(work) if i not in refused]),
         missing_lanes=refused,
+        unseen_ns=sum(w.unseen_ns for w in work),
     )
 
 

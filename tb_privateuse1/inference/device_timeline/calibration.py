@@ -147,6 +147,13 @@ def _latency(sidecar: Sidecar, value: int | None) -> Constant:
         why = say("No trace can tell it: it shifts every start alike.")
         limits = (_LATENCY_NS, _LATENCY_LOW_NS, _LATENCY_HIGH_NS)
         return Constant("launch_latency", *limits, "assumed", None, why)
+    returned = _claim(sidecar, "sync_return_ns") or 0
+    if value < _LATENCY_LOW_NS and returned > _LATENCY_HIGH_NS:
+        # A query that says "done" at once tells nothing: no device answers within 3 us. What a wait
+        # took in the same tries is then the latency, but for its return.
+        why = say("What a wait on the idle device took: asking for the event said done at once.")
+        likely = value + returned - RETURN_NS
+        return Constant("launch_latency", likely, value, value + returned, "capture", None, why)
     # Launches take at least as long as the fastest; its spread shows how much longer they take.
     spread = _claim(sidecar, "launch_latency_spread_ns") or 0
     above = max(_MEASURED_BOUND_NS, min(spread, _LATENCY_HIGH_NS))
@@ -157,7 +164,10 @@ def _latency(sidecar: Sidecar, value: int | None) -> Constant:
 
 
 def _sync_return(sidecar: Sidecar) -> Constant:
-    value = _claim(sidecar, "sync_return_ns")
+    value, latency = (_claim(sidecar, f"{name}_ns") for name in ("sync_return", "launch_latency"))
+    if value is not None and latency is not None:
+        is_latency = latency < _LATENCY_LOW_NS and value > _LATENCY_HIGH_NS
+        value = None if is_latency else value
     if value is None:
         why = say("From the end of the work to the return of a call that waits.")
         return Constant("sync_return", RETURN_NS, None, None, "assumed", None, why)

@@ -118,7 +118,9 @@ def typical_durations(instances: Instances) -> TypicalDurations:
     beyond = np.where(enough, 2 * (longest - shortest) // np.maximum(size - 1, 1), 0)
     bottom = np.where(enough, np.maximum(least - beyond, 0), -1)
     top = np.where(enough, most + beyond, -1)
-    typical = np.where(narrow[key] >= 0, narrow[key], wide[name])
+    # Work on other shapes that is longer than fits is other work.
+    fitting = np.where(wide[name] <= instances.high, wide[name], -1)
+    typical = np.where(narrow[key] >= 0, narrow[key], fitting)
     if slowness is not None:
         typical = np.where(typical >= 0, (typical * slowness).astype(np.int64), -1)
     pooled_low, pooled_high = _pooled_limits(instances, count)

@@ -101,14 +101,6 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         return Kind(
             "kernel_sum", resolution, say("The capture says that they are sums of kernels.")
         )
-    fallback = _fallback_share(ops, strings)
-    if claim is None and fallback >= _FALLBACK:
-        message = say(
-            "In {share:.0%} of the operators' time torch ran them on the CPU instead: this backend "
-            "has no work of its own.",
-            share=fallback,
-        )
-        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     sums, ranges = _sums_of_parts(ops)
     if claim is None and ranges >= _LEAST_STEPS and sums >= _SUMS * ranges:
         evidence = say(
@@ -118,6 +110,14 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
             ranges=ranges,
         )
         return Kind("kernel_sum", resolution, evidence)
+    fallback = _fallback_share(ops, strings)
+    if claim is None and fallback >= _FALLBACK:
+        message = say(
+            "In {share:.0%} of the operators' time torch ran them on the CPU instead: this backend "
+            "has no work of its own.",
+            share=fallback,
+        )
+        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     if reason := _not_microseconds(ops):
         finding = _unusable("elapsed_unit", reason, _MICROSECONDS)
         return Kind("unit", resolution, reason, finding)
@@ -232,6 +232,17 @@ def _event_evidence(equal: int, steps: int, claim: object) -> str:
     return join_sentences(reasons) or say(
         "Nothing speaks against times between two marks on a stream."
     )
+
+
+def nothing_placed(operators: int) -> Finding:
+    """Return why there is no timeline if no time of a stream's work is bounded."""
+    message = say(
+        "The elapsed times of {operators} operators bound neither the start nor the duration of "
+        "any work of the device.",
+        operators=operators,
+    )
+    hint = say("Record steps with more work, or let the backend report the times of its events.")
+    return _unusable("elapsed_places_nothing", message, hint, operators)
 
 
 def consistent(dropped: int, claims: int) -> bool:

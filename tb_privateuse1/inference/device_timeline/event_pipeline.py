@@ -14,12 +14,12 @@ import functools
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import (
     calibration,
     duration_catalogue,
     elapsed_kind,
     event_cost,
+    foreign_waits,
     kernel_placement,
     late_ends,
     launching_operators,
@@ -27,6 +27,7 @@ from tb_privateuse1.inference.device_timeline import (
     recorded_launches,
     rounding_errors,
     solver,
+    stream_findings,
     stream_solution,
     unknown_work,
 )
@@ -40,33 +41,28 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
     StreamInput,
 )
 from tb_privateuse1.inference.device_timeline.solver import Solution
-from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, StreamKernels
+from tb_privateuse1.inference.device_timeline.timeline_inputs import StreamKernels
 from tb_privateuse1.inference.stage_inputs import inside_priming
 from tb_privateuse1.trace.columns import mask_of
-from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING
+from tb_privateuse1.trace.model import BOUND, KERNEL, MEMCPY, MISSING
+from tb_privateuse1.trace.statistics import ERROR_RATE
 from tb_privateuse1.trace.table import Bools
 
 _ALMOST_NONE = 0.01
 """The share of contradictions above which the cost of an event is in doubt."""
 
-_LISTED = 200
-"""The number of dropped claims that the method page lists."""
-
-_UNBOUNDED = 0.1
-"""The share of kernels without a start bound above which there is a finding."""
-
 
 def place_kernels(stream: StreamInput) -> StreamKernels:
     """Return the kernels of a stream, or no work and the reason in a finding."""
     stream, prior = _with_slower_events(stream, solve_prior(stream))
-    refused = _contradicted(prior.solution, stream)
+    stream, prior = _with_refuted_names(stream, prior)
+    refused = stream_findings.contradicted(prior.solution, stream)
     if refused is not None:
         return refused
     cautious, behind = solve_cautious(stream, prior), prior.behind
     del prior  # its bounds take a tenth of the memory
     likely = solve_likely(stream, behind, cautious)
-    refused = _contradicted(likely.solution, stream)
+    refused = stream_findings.contradicted(likely.solution, stream)
     if refused is not None and not len(cautious.sites.op):
         return refused
     placement = draft_placement(stream, cautious, likely)
@@ -99,16 +95,18 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     ops, strings, c = stream.ops, stream.strings, stream.c
     may, blocking = _correct_prior(stream, prior)
     launching = recorded_launches.launching_segments(stream.known, stream.events, may)
-    solved = stream_solution.solve_stream(
-        stream, launching, blocking, c, dropped=prior.solution.dropped
-    )
+    dropped = stream_solution.refuted_claims(prior.solution, prior.events, stream)
+    solved = stream_solution.solve_stream(stream, launching, blocking, c, dropped=dropped)
     solution, events = solved.solution, solved.events
     bounds, spans = solution.bounds, solution.spans
+    batched = late_ends.works_in_batches(events, blocking, bounds, c)
     segments = launching_operators.own_segments(events, may)
     if stream.known is not None:
         copies = launching_operators.copy_operators(ops, strings)
         use, sites = recorded_launches.launch_sites(stream.known, segments, copies)
-        return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate)
+        return Cautious(
+            may, blocking, solution, events, segments, use, sites, solved.estimate, batched
+        )
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
     foreign = launching_operators.custom_operators(ops, strings)
     use = launching_operators.choose_segments(
@@ -123,7 +121,7 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     sites = LaunchSites(
         segments.op[use], segments.first[use], segments.last[use], surely[use], copies
     )
-    return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate)
+    return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate, batched)
 
 
 def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Likely:
@@ -151,11 +149,12 @@ def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Like
         dropped=cautious.solution.dropped,
     )
     solved = solve(likely_c)
-    doubtful = solved.solution.first_crossing > _ALMOST_NONE * len(stream.events)
+    wrong = _newly_lost(solved.solution, cautious.solution)
+    doubtful = wrong > _ALMOST_NONE * solved.solution.claims
     if doubtful:
         # A wrong cost of an event contradicts itself all over the trace, not at a few claims.
         wide = solve(c)
-        if 2 * wide.solution.first_crossing < solved.solution.first_crossing:
+        if 2 * _newly_lost(wide.solution, cautious.solution) < wrong:
             solved, likely_c = wide, c
     bounds = certain = cautious.solution.bounds
     consistent = elapsed_kind.consistent(len(solved.solution.dropped), solved.solution.claims)
@@ -172,6 +171,14 @@ def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Like
         bounds = rounding_errors.narrow_bounds(stream, solution, certain, likely, likely_c)
         within = replace(within, likely=bounds.likely)
     return Likely(solution, solved.events, likely_c, within, bounds, narrowed)
+
+
+def _newly_lost(solution: Solution, before: Solution) -> int:
+    """Return the number of claims that a phase lost beside those that an earlier one did.
+
+    How many events cross says little: one wrong claim moves all up to the reason against it.
+    """
+    return solution.lost - len(before.dropped)
 
 
 def draft_placement(stream: StreamInput, cautious: Cautious, likely: Likely) -> Placement:
@@ -231,7 +238,9 @@ def estimate_lengths(
         limits, sites, events, likely.within, likely.solution.spans, c, shares
     )
     placed = replace(placed, seen=visible)
-    placed, typical = late_ends.distrust_preempted(placed, typical, doubtful)
+    placed, typical = late_ends.distrust_preempted(
+        placed, typical, doubtful, batches=bool(cautious.batched.any())
+    )
     late = kernel_placement.lateness(placement.draft, sites, typical.length, events, c)
     placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, typical))
     placed = kernel_placement.allow_late_starts(placed, late)
@@ -249,6 +258,24 @@ def _with_slower_events(stream: StreamInput, prior: Prior) -> tuple[StreamInput,
     slow_stream = replace(stream, c=slower)
     again = solve_prior(slow_stream)
     return (slow_stream, again) if 2 * again.solution.lost < wrong else (stream, prior)
+
+
+def _with_refuted_names(stream: StreamInput, prior: Prior) -> tuple[StreamInput, Prior]:
+    """Return both, with the operators that may launch though their names deny it.
+
+    A backend may implement what torch composes of others (``isfinite``) by a kernel of its own.
+    """
+    if stream.known is not None:
+        return stream, prior
+    wrong = prior.solution.refuted.copy()
+    wrong[stream_solution.refuted_claims(prior.solution, prior.events, stream)] = True
+    may = launching_operators.overrule_names(
+        stream.may, stream.ops, stream.strings, stream.events, wrong
+    )
+    if (may == stream.may).all():
+        return stream, prior
+    told = replace(stream, may=may)
+    return told, solve_prior(told)
 
 
 def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
@@ -304,15 +331,20 @@ def _work(
     """Return the result of all phases, less the work that capture added itself."""
     sites, solution, placed = cautious.sites, cautious.solution, lengths.placed
     start_bound, length_bound = kernel_placement.placement_errors(placed, stream.c)
+    length_bound = np.where(foreign_waits.possible_waits(stream, placed), MISSING, length_bound)
     unbounded = solution.unknown[sites.first] | solution.unknown[sites.last]
+    unbounded |= cautious.batched.any()
     start_bound = np.where(unbounded, MISSING, start_bound)
-    counts = {**_counts(solution, len(stream.events)), "elsewhere": lengths.helped}
+    counts = {
+        **stream_findings.solution_counts(solution, len(stream.events)),
+        "elsewhere": lengths.helped,
+    }
     basis = replace(
         stream.basis,
         constants=likely.c.constants,
         counts={**stream.basis.counts, **counts},
         others=lengths.names,
-        dropped=_dropped_rows(solution, stream.events),
+        dropped=stream_findings.dropped_rows(solution, stream.events),
     )
     work = StreamKernels(
         sites.op, placed.start, placed.length, start_bound, length_bound,
@@ -321,52 +353,10 @@ def _work(
     )  # fmt: skip
     own = ~placement.priming
     work = unknown_work.add_unknown_work(work.take(own), stream, cautious, likely)
-    return replace(work, findings=_unbounded(unbounded[own]), basis=basis)
-
-
-def _counts(solution: Solution, events: int) -> dict[str, int]:
-    """Return the counts that the method page shows of a solution."""
-    return {
-        "marks": events,
-        "anchors": int(solution.anchors.sum()),
-        "refuted_anchors": int(solution.refuted.sum()),
-        "late_stamps": solution.relaxed,
-        "crossing": solution.first_crossing,
-        "claims": solution.claims,
-        "dropped_claims": len(solution.dropped),
-    }
-
-
-def _dropped_rows(solution: Solution, events: EventPairs) -> tuple[int, ...]:
-    """Return the first operators at whose events claims were dropped."""
-    return tuple(events.op[solution.dropped[:_LISTED]].tolist())
-
-
-def _contradicted(solution: Solution, stream: StreamInput) -> StreamKernels | None:
-    """Return no work and the reason if no stream explains the elapsed times."""
-    finding = elapsed_kind.contradiction(len(solution.dropped), solution.claims)
-    if finding is None:
-        return None
-    basis = replace(
-        stream.basis,
-        kind="host",
-        evidence=finding.message,
-        counts={**stream.basis.counts, **_counts(solution, len(stream.events))},
-        dropped=_dropped_rows(solution, stream.events),
-    )
-    return StreamKernels.none(finding, basis)
-
-
-def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:
-    """Return a finding if many kernels have no start bound."""
-    count = int(unbounded.sum())
-    if count <= _UNBOUNDED * len(unbounded):
-        return ()
-    message = say(
-        "The starts of {count} of {total} kernels are a least estimate: nothing in the "
-        "trace tells how far the device was behind the host.",
-        count=count,
-        total=len(unbounded),
-    )
-    hint = say("Wrap a synchronize of the device in record_function inside a recorded step.")
-    return (Finding("backlog_unknown", message, hint, count, affects=("totals", "steps")),)
+    lost = unbounded.all() and bool((work.evidence == BOUND).all())
+    if lost and 0 < len(work) <= ERROR_RATE * len(stream.ops):
+        return StreamKernels.none(elapsed_kind.nothing_placed(len(stream.ops)), basis)
+    findings = stream_findings.batched_finding(
+        int(cautious.batched.sum())
+    ) or stream_findings.unbounded_finding(unbounded[own])
+    return replace(work, findings=findings, basis=basis)

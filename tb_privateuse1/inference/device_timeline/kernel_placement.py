@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     CLOCK_NS,
+    LATE_RETURN_NS,
     RETURN_NS,
     Bounds,
     Calibration,
@@ -213,7 +214,9 @@ def estimate_placement(
     length = np.clip(length, placed.length_low, placed.length_high)
     end = np.where(blocked, events.host_ns[last] - RETURN_NS, start + length)
     # A blocking operator prepares, launches, waits for the backlog and its work, and returns.
-    length = np.where(blocked, hidden_length(end - start), length)
+    # A copy that waited long is what it waited for; of a short wait the host's part is not known.
+    worked = np.where(sites.copies, end - start - LATE_RETURN_NS, 0)
+    length = np.where(blocked, np.maximum(hidden_length(end - start), worked), length)
     length = np.clip(length, placed.length_low, placed.length_high)
     return replace(placed, start=start, length=length, end=end, seen=measured)
 

@@ -16,6 +16,7 @@ from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     EventPairs,
     TypicalDurations,
 )
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import BOUND, END_PINNED, EVENTS
 from tb_privateuse1.trace.statistics import ERROR_RATE
 from tb_privateuse1.trace.table import I64, Bools
@@ -32,6 +33,20 @@ Python between two operators takes less, as a rule; a preempted thread waits for
 
 _OFTEN = 3
 """The least number of calls at a place that are no accident."""
+
+
+def works_in_batches(events: EventPairs, blocking: Bools, bounds: Bounds, c: Calibration) -> Bools:
+    """Return the operators that waited for the device, but whose end events came later; else none.
+
+    A device that waits for a number of launches, or for a flush, executes what a call that returned
+    recorded only with the next ones. Most calls must show it, by more than the latency may be off.
+    """
+    waited = np.flatnonzero(blocking)
+    end = events.end[waited]
+    due = events.host_high_ns[end] + c.latency_ns + c.latency_bound_ns + c.jitter_ns
+    late = bounds.low[end] > due
+    often = late.sum() >= _OFTEN and 2 * late.sum() > len(late)
+    return mask_of(waited[late & often], len(blocking))
 
 
 def doubtful_ends(
@@ -67,9 +82,11 @@ def doubtful_ends(
 
 
 def distrust_preempted(
-    placed: Placed, typical: TypicalDurations, doubtful: Bools
+    placed: Placed, typical: TypicalDurations, doubtful: Bools, *, batches: bool = False
 ) -> tuple[Placed, TypicalDurations]:
     """Return both, without the ends of kernels that a preempted thread may have moved.
+
+    ``batches``: the device holds back the event behind any kernel until the next batch.
 
     Other instances give the length of ``doubtful`` ones; its limits reach from theirs to its own.
     Without other instances, it may be as short as any hidden kernel. Where a kernel that is much
@@ -77,13 +94,15 @@ def distrust_preempted(
     length, but not as its least one.
     """
     # A kernel that was preempted itself must not be its own limit.
-    pooled = (typical.length < 0) & (typical.high >= 0)
+    held = batches & (placed.evidence == END_PINNED)
+    # Limits that hidden calls have in common show no length where the same batch held all of them.
+    pooled = (typical.length < 0) & (typical.high >= 0) & ~held
     usual = np.where(pooled, (typical.low + typical.high) // 2, typical.length)
     most = np.minimum(typical.high, 2 * _MUCH * usual)
     most = np.where(typical.high >= 0, most, _MUCH * usual)
     long = np.isin(placed.evidence, (END_PINNED, EVENTS))
     long &= placed.length_low > np.maximum(most, usual + _SUSPECT_NS)
-    odd = long & doubtful
+    odd = (long & doubtful) | held
     low = np.where(typical.low >= 0, typical.low, 0)
     lone = odd & (usual < 0)
     free = replace(

@@ -21,12 +21,18 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
-from tb_privateuse1.inference.device_timeline.timeline_inputs import Bounds, Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.timeline_inputs import (
+    LATE_RETURN_NS,
+    Bounds,
+    Calibration,
+    EventPairs,
+)
 from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import maxima, named_rows
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops
+from tb_privateuse1.trace.statistics import ERROR_RATE
 from tb_privateuse1.trace.table import I64, Bools
 
 _LAUNCH_FREE = re.compile(
@@ -73,6 +79,10 @@ _EXACT_WORK_NS = 500
 _CLOSING_SHARE = 0.3
 """A closing segment shorter than this share of the longest own one only cleans up."""
 
+_OFTEN = 3
+"""The least number of an operator's calls that contradict its name: a scheduler that pauses threads
+does not prefer an operator."""
+
 _ENOUGH = 2
 """The least number of instances under backlog that decide about an operator."""
 
@@ -88,10 +98,14 @@ class Segments(Struct, frozen=True):
 
 
 @cache
-def host_only() -> frozenset[str]:
-    """Return the names of operators whose own body launches nothing."""
+def host_only() -> dict[str, bool]:
+    """Return the operators whose own body launches nothing by torch's dispatcher.
+
+    The value is whether torch composes it of others, so that a backend may have one of its own.
+    """
     lines = (Path(__file__).parents[1] / "host_only.txt").read_text().splitlines()
-    return frozenset(line for line in lines if not line.startswith("#"))
+    words = (line.split() for line in lines if not line.startswith("#"))
+    return {name: bool(kind) for name, *kind in words}
 
 
 def may_launch(ops: Ops, strings: Strings) -> Bools:
@@ -155,6 +169,25 @@ def launching_segments(events: EventPairs, may: Bools) -> Bools:
     """Return per event whether its thread may launch before its next one."""
     inside = events.innermost
     result: Bools = (inside >= 0) & may[np.maximum(inside, 0)]
+    return result
+
+
+def overrule_names(
+    may: Bools, ops: Ops, strings: Strings, events: EventPairs, wrong: Bools
+) -> Bools:
+    """Return who may launch, and composites without the operators inside that torch calls there.
+
+    ``wrong``, per event: the segment before it surely held work. It overrules the name if
+    ``_OFTEN`` and more of an operator's calls have work, and more of them than chance explains.
+    """
+    composite = named_rows(strings.all, ops.name, lambda name: host_only().get(name, False))
+    whole = composite & (events.end - events.start == 1)
+    shown = whole & wrong[events.end] & ~may
+    count = len(strings.all)
+    calls = np.bincount(ops.name[whole], minlength=count)
+    works = np.bincount(ops.name[shown], minlength=count)
+    overruled = (works >= _OFTEN) & (works > ERROR_RATE * calls)
+    result: Bools = may | (whole & overruled[ops.name])
     return result
 
 
@@ -312,8 +345,8 @@ def blocking_operators(
 ) -> Bools:
     """Return the operators that wait for the device: reads, and copies that waited by evidence.
 
-    A copy waited if its host time is far above its device time and the device is not behind at its
-    end.
+    A copy waited if the device is not behind at its end, and its host time is far above its device
+    time, or above that of operators that only launch: on an idle device both are the wait.
     """
     reads = named_rows(strings.all, ops.name, "aten::_local_scalar_dense".__eq__)
     copied = may & copy_operators(ops, strings)
@@ -321,7 +354,11 @@ def blocking_operators(
     caught_up = (
         bounds.low[events.end] <= events.host_high_ns[events.end] + c.latency_ns + c.jitter_ns
     )
-    waited = (ops.elapsed_ns != MISSING) & (host > ops.elapsed_ns + _WAIT_NS) & caught_up
+    leaf = events.end - events.start == 1
+    launches = may & ~copied & leaf
+    usual = int(np.median(host[launches])) if launches.any() else 0
+    waited = (ops.elapsed_ns != MISSING) & (host > ops.elapsed_ns + _WAIT_NS)
+    waited = (waited | (leaf & (host > usual + LATE_RETURN_NS))) & caught_up
     count = int(key.max(initial=-1)) + 1
     shown = np.bincount(key[copied & waited], minlength=count)
     behind = np.bincount(key[copied & ~caught_up], minlength=count)

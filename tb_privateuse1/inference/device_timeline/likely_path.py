@@ -77,7 +77,7 @@ def with_likely_times(
 
     hosted = events.host_ns + c.latency_ns
     np.maximum.at(hosted, points.event, nearer)
-    marks = np.concatenate((behind[:1], behind[:-1])) & launch_free
+    marks = launch_free & surely_late(low, prompt)
     mean = likely_spans(tree, elapsed_ns, marks, c)
     span = np.maximum(mean[len(events) : -1], 0)
     least = np.where(elapsed_ns == MISSING, 0, np.maximum(span - _SLACK_NS, 0))
@@ -91,6 +91,16 @@ def with_likely_times(
     follows = solution.unknown | ((width > _LOOSE_NS) & (~behind | early))
     bounds = replace(solution.bounds, likely=np.where(follows, path, middle))
     return replace(solution, bounds=bounds, mean=mean)
+
+
+def surely_late(low: I64, prompt: I64) -> Bools:
+    """Return the segments at whose end the device was surely late: it did not idle in them.
+
+    ``low``, ``prompt``, per event: the earliest device time, and the one on an idle device, in ns.
+    That the event before was late itself says nothing of the idle time behind it: it must come
+    later than this one was due.
+    """
+    return np.concatenate((low[:1] > prompt[:1], low[:-1] > prompt[1:]))
 
 
 def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I64:

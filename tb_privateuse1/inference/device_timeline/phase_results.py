@@ -118,6 +118,9 @@ class Cautious(Struct, frozen=True):
     estimate: Callable[[], Solution]
     """Returns the solution with likely times, which only a doubtful likely phase needs."""
 
+    batched: Bools
+    """The calls that waited though the device held back their events: it works in batches."""
+
     @property
     def blocked(self) -> Bools:
         """Return the kernels of blocking operators."""

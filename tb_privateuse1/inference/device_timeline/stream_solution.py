@@ -96,6 +96,24 @@ def solve_stream(
     return StreamSolution(solution, events, estimate)
 
 
+def refuted_claims(solution: Solution, events: EventPairs, stream: StreamInput) -> I64:
+    """Return the events at which no later phase may claim anything, by a consistent solution.
+
+    They are those whose claims it dropped, and those that came later than when they were due and
+    than right behind the event before: something was launched, whatever its like did. A claim
+    there would only cost the true ones that contradict it. Of several streams, one may have waited
+    for another instead.
+    """
+    if not len(events) or stream.joins is not None:
+        return solution.dropped
+    c, low, high = stream.c, solution.bounds.low, solution.bounds.high
+    prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
+    done = np.concatenate((high[:1], high[:-1])) + c.event_high_ns
+    late = low > np.maximum(prompt, done) + solver.NOISE_NS
+    late[solution.dropped] = True
+    return np.flatnonzero(late)
+
+
 class _Claims(Struct, frozen=True):
     """The claims about a stream: segments without a launch, and synchronization points."""
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     ANY,
+    LATE_RETURN_NS,
     NEVER,
     Calibration,
     EventPairs,
@@ -18,8 +19,8 @@ from tb_privateuse1.trace.table import I64, Bools
 _WAITED_NS = 1_000_000
 """A call that took this long waited for the device; a shorter one may have only polled it."""
 
-_RETURN_NS, _RETURN_MOST_NS = 150_000, 700_000
-"""The likely and the largest time from the last event to the return of a call that waited."""
+_RETURN_MOST_NS = 700_000
+"""The largest time from the last event to the return of a call that waited."""
 
 
 class SyncPoints(Struct, frozen=True):
@@ -60,7 +61,7 @@ def find_sync_points(
     own = _own_ends(events, at, done)
     lengthy = (done - start >= _WAITED_NS) & _follows_work(events, own, at, done)
     earliest, nearer = (
-        np.where(lengthy, done - late, NEVER) for late in (_RETURN_MOST_NS, _RETURN_NS)
+        np.where(lengthy, done - late, NEVER) for late in (_RETURN_MOST_NS, LATE_RETURN_NS)
     )
     end = np.concatenate((events.end[blocking], own))
     prompt = events.host_high_ns[end] + c.latency_ns + c.jitter_ns

@@ -28,6 +28,9 @@ CLOCK_NS = 1_000
 RETURN_NS = 4_000
 """From the end of the work to the return of a call that waits for it."""
 
+LATE_RETURN_NS = 150_000
+"""The same on a busy host: half of what follows its last event in most waits of over 1 ms."""
+
 EVENT_DOUBT_NS = 15
 """How far the mean cost of an event may be from that of a device, where nothing shows it."""
 
@@ -128,6 +131,8 @@ class StreamKernels(Struct, frozen=True):
     """The part of ``start_bound_ns`` that all starts share."""
     findings: tuple[Finding, ...] = ()
     basis: InferenceBasis | None = None
+    unseen_ns: int = 0
+    """How long events waited for work that nobody is known to have launched."""
 
     def __len__(self) -> int:
         return len(self.row)

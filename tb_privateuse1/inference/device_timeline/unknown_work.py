@@ -42,8 +42,9 @@ def add_unknown_work(
     It yields to kernels of known operators: on one stream nothing overlaps.
     """
     sites = waiting_segments(stream, cautious)
+    waited = unexplained_wait(stream, cautious, likely)
     if not len(sites.op):
-        return work
+        return replace(work, unseen_ns=waited)
     limits = kernel_placement.placement_limits(
         sites,
         np.zeros(len(sites.op), np.bool_),
@@ -75,7 +76,39 @@ def add_unknown_work(
         evidence=placed.evidence,
         activity=np.full(count, UNKNOWN, np.int8),
     )
-    return work.join(unknown)
+    shown = int(unknown.duration_ns.sum())
+    return replace(work.join(unknown), unseen_ns=max(waited - shown, 0))
+
+
+def unexplained_wait(stream: StreamInput, cautious: Cautious, likely: Likely) -> int:
+    """Return how long events likely waited for a device without known work, in ns.
+
+    They surely waited and were surely recorded before: work that nobody is known to have launched
+    ran then, or the device stalled. A stream beside others may have waited for these instead.
+    """
+    if stream.joins is not None or not len(cautious.events):
+        return 0
+    events, c, at = cautious.events, likely.c, likely.within.likely
+    prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
+    done = np.concatenate((at[:1], at[:-1])) + c.event_high_ns
+    wait = at - np.maximum(prompt, done)
+    surely = (cautious.solution.bounds.low > prompt) & _recorded_before(stream, cautious)
+    surely &= (wait > _LEAST_NS) & ~_covered(len(events), cautious.sites)
+    return int(wait[surely].sum())
+
+
+def _recorded_before(stream: StreamInput, cautious: Cautious) -> Bools:
+    """Return the events that their threads surely recorded before the device executed them.
+
+    The thread's next time stamp came earlier. The last event of a thread has none.
+    """
+    c, events = stream.c, cautious.events
+    following = events.next
+    stamp = np.where(events.is_end, stream.ops.end_ns[events.op], stream.ops.start_ns[events.op])
+    recorded = cautious.solution.bounds.low > stamp[following] + c.latency_ns + c.jitter_ns
+    alone = following == np.arange(len(events))
+    result: Bools = recorded & ~alone
+    return result
 
 
 def waiting_segments(stream: StreamInput, cautious: Cautious) -> LaunchSites:
@@ -147,11 +180,9 @@ def _trusted(stream: StreamInput, cautious: Cautious, last: I64, excess: I64) ->
     its time stamp makes that one look late, and so all in its backlog.
     """
     c, events, bounds = stream.c, cautious.events, cautious.solution.bounds
-    following = events.next[last]
-    stamp = np.where(events.is_end, stream.ops.end_ns[events.op], stream.ops.start_ns[events.op])
-    recorded = bounds.low[last] > stamp[following] + c.latency_ns + c.jitter_ns
+    recorded = _recorded_before(stream, cautious)[last]
     # Behind the last event of a thread, only a sign of preemption elsewhere speaks against it.
-    alone = following == last
+    alone = events.next[last] == last
     calm = cautious.solution.relaxed == 0 and bool((recorded | alone).all())
     recorded = np.where(alone, calm, recorded)
     behind = bounds.low > events.host_high_ns + c.latency_ns + c.jitter_ns

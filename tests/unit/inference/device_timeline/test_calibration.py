@@ -48,6 +48,17 @@ def test_measured_limits_of_the_gap_move_it_unless_they_reach_zero() -> None:
     assert (gap.value_ns, gap.least_ns, gap.most_ns) == (GAP, 0, 2_600)
 
 
+def test_a_query_that_always_says_done_measures_no_latency() -> None:
+    """1.2 us until it said so, and 216 more until a wait returned: the latency is about 200."""
+    told = {"launch_latency_ns": 1_200, "sync_return_ns": 216_000}
+    shown = constants(**told)
+    latency = shown["launch_latency"]
+    assert (latency.value_ns, latency.least_ns, latency.most_ns) == (213_200, 1_200, 217_200)
+    assert shown["sync_return"].source == "assumed"
+    quick = constants(launch_latency_ns=1_200, sync_return_ns=9_000)
+    assert (quick["launch_latency"].value_ns, quick["sync_return"].value_ns) == (1_200, 9_000)
+
+
 @pytest.mark.parametrize("nonsense", [-5, "soon", True, 10**9])
 def test_measurements_that_cannot_be_count_for_nothing(nonsense: object) -> None:
     facts = {"mark_cost_bound_ns": 20, "kernel_gap_bound_ns": 300}

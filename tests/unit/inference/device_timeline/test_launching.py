@@ -68,3 +68,14 @@ def test_one_call_without_visible_work_does_not_outvote_those_that_worked() -> N
     trace = simulate.infer_from(machine.events, machine.elapsed, launch_latency_ns=simulate.LATENCY)
     found = set(trace.ops.external_id[trace.kernels.op].tolist())
     assert shown <= found <= set(machine.kernels)
+
+
+def test_a_backend_may_implement_what_torch_composes() -> None:
+    """Torch composes ``isfinite`` of others; here it has a kernel, and a view has none."""
+    layer = Op("aten::mm", 20_000, 3_000, 4_000)
+    own = Op("aten::isfinite", 9_000, 3_000, 25_000)
+    view = Op("aten::view", 9_000, 3_000)
+    result = simulate.simulate([step(i, layer, own, view, layer) for i in range(6)])
+    ops = result.trace.ops
+    launched = [result.trace.strings[name] for name in ops.name[result.trace.kernels.op].tolist()]
+    assert launched == ["aten::mm", "aten::isfinite", "aten::mm"] * 6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.inference.device_timeline import likely_path
 from tests.support import simulate
 from tests.support.simulate import Op, inside, linear, start_errors, step
 
@@ -26,3 +27,11 @@ def test_an_unknown_backlog_is_the_least_one() -> None:
     result = simulate.simulate([step(0, *ops)])
     assert inside(result)
     assert np.median(start_errors(result)) < 3 * US
+
+
+def test_a_backlog_that_ends_before_the_next_event_is_due_leaves_idle_time() -> None:
+    """The second event is 50 us late, and the third due 300 us behind it: the device idles."""
+    low = np.array([0, 150, 400, 460]) * US
+    prompt = np.array([0, 100, 450, 440]) * US
+    assert likely_path.surely_late(low, prompt).tolist() == [False, False, False, False]
+    assert likely_path.surely_late(low + 50 * US, prompt).tolist() == [True, False, False, True]

@@ -328,3 +328,33 @@ def behind_a_backlog(name: str, later_us: int) -> tuple[Trace, I64]:
     machine.events.append(make.frame(name, start, done))
     trace = simulate.infer_from(machine.events, machine.elapsed, launch_latency_ns=6000)
     return trace, np.array([s for s, _ in machine.kernels.values()]) - trace.base_ns
+
+
+def test_one_kernel_without_a_bound_among_many_operators_is_no_timeline() -> None:
+    """Nothing ties the device to the host, and nothing tells how long the only work took."""
+    view = Op("aten::view", 3 * US, 600)
+    program = [*[view] * 120, Op("aten::relu", 9 * US, 600, 4 * US), *[view] * 120]
+    result = simulate.simulate(program)
+    bounded = result.trace.kernels.start_bound_ns != MISSING
+    assert bounded.all()
+    lost = simulate.simulate([Op("aten::relu", 9 * US, 600, 4 * US), *[view] * 240], backlog=10**9)
+    assert not len(lost.trace.kernels)
+    assert "elapsed_places_nothing" in codes(lost)
+
+
+def test_sums_of_parts_are_sums_whatever_ran_on_the_cpu_instead() -> None:
+    """The fallback copies around every operator; the backend adds up its kernels all the same."""
+    events: list[make.Event] = []
+    elapsed: dict[int, float | None] = {}
+    for i in range(8):
+        begin, number = i * 400, 3 * i + 1
+        events.append(make.op("aten::linear", begin, begin + 300, id=number))
+        events.append(make.op("aten::_to_cpu", begin + 50, begin + 90, id=number + 1))
+        events.append(make.op("aten::add", begin + 200, begin + 230, id=number + 2))
+        elapsed |= {number: 31.0 + i, number + 1: 20.0 + i, number + 2: 11.0}
+    trace = simulate.infer_from(events, elapsed)
+    assert "elapsed_kernel_sum" in codes_of(trace)
+
+
+def codes_of(trace: Trace) -> set[str]:
+    return {f.code for f in trace.meta.findings}
