@@ -15,10 +15,10 @@ from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1.capture import backend, output_files, replacement
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
+from tb_privateuse1.capture.calibration.queue_costs import plant_test
 from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.limits.window_limits import WindowLimits
-from tb_privateuse1.capture.memory_snapshot import MemorySnapshot
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
 from tb_privateuse1.capture.route import Plan, Wanted, choose, settle
@@ -30,7 +30,7 @@ from tb_privateuse1.capture.trace_export import has_device_activity
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
-from tb_privateuse1.capture.window_options import WindowOptions
+from tb_privateuse1.capture.window_options import MemorySnapshot, WindowOptions
 
 WINDOW_START = "tb_privateuse1::window_start"
 """The annotation around the synchronization before the first recorded step."""
@@ -80,6 +80,7 @@ class DeviceProfiler(torch_profile):
         self._options = WindowOptions(shapes_every, stacks_every)
         self._snapshot = MemorySnapshot(memory_snapshot)
         super().__init__(activities=self._plan.activities, **options)
+        self._has_steps = self.record_steps
         self._limits.attach(self)
         self._take_route()
 
@@ -171,6 +172,8 @@ class DeviceProfiler(torch_profile):
             super().stop_trace()
             return
         self._synchronize(WINDOW_END)
+        if self._has_steps:  # else it would be in what is judged
+            plant_test(self.backend)
         self._launches.stop(self._cycle)
         self._markers.stop(self._cycle)
         try:

@@ -7,6 +7,7 @@ differences are the two costs. It takes at most 20 ms of the host's processor ti
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ _RESOLUTION_NS = 1_000
 _TIMEOUT_NS = 5_000_000
 _ALONE_NS = 1_000
 """How far off the time of a kernel alone may be, as it is the host that times it."""
+SELF_TEST, ROW = "tb_privateuse1::self_test", "tb_privateuse1::self_test_row"
+_ROWS = (0, *[1] * 5, *[16] * 3)
+"""Kernels between two waits: alone for their length, in rows for what lies between them."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,18 @@ def measure_costs(
     period = (elapsed[KERNELS] + _RESOLUTION_NS // 2 - (2 * inside + 1) * mark) / _OPERATORS
     least, most = _alone(short, latency_ns, make_event, evidence)
     return Costs(mark, mark_bound, *gap_between(period, least, most))
+
+
+def plant_test(backend: str) -> None:
+    """Run kernels between waits, by which the reader judges its bounds; never raises."""
+    with contextlib.suppress(Exception), record_function(SELF_TEST):
+        values = _long_work(backend, time.process_time_ns())[0]
+        values = values[: len(values) // 4]
+        for count in _ROWS:
+            for _ in range(count):
+                values.mul_(1.0)
+            with record_function(ROW):
+                synchronize()
 
 
 def gap_between(period: float, least: float, most: float) -> tuple[int, int] | tuple[None, None]:

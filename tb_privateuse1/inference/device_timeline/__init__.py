@@ -44,6 +44,7 @@ from tb_privateuse1.inference.device_timeline import (
     kernel_sum_queue,
     launching_operators,
     recorded_launches,
+    self_test,
     step_markers,
     stream_joins,
     streams,
@@ -136,7 +137,26 @@ def infer_timeline(host: HostRecording) -> Activities | None:
             work = [StreamKernels.none(several, replace(reason, kind=basis.kind))]
     work = [_in_whole_table(w, s.row) for w, s in zip(work, split, strict=True)]
     found = _activities(ops, strings, split, work)
+    found = _self_tested(found, host, sidecar)
     return replace(found, findings=(*found.findings, *wrong))
+
+
+def _self_tested(found: Activities, host: HostRecording, sidecar: Sidecar) -> Activities:
+    """Return the run's own activities, and how many bounds held for what the capture planted."""
+    judged = self_test.judge_bounds(host.ops, host.strings, sidecar, found.kernels)
+    kernels = self_test.without_capture(found.kernels, host.ops, host.strings)
+    if not len(kernels):
+        return replace(found, kernels=Kernels.empty(), lanes=Lanes.empty())
+    if judged is None or found.basis is None:
+        return replace(found, kernels=kernels)
+    held, total = judged
+    counts = {**found.basis.counts, "self_test": total, "self_test_held": held}
+    return replace(
+        found,
+        kernels=kernels,
+        findings=(*found.findings, *self_test.failed(held, total)),
+        basis=replace(found.basis, counts=counts),
+    )
 
 
 def _with_event_times(
