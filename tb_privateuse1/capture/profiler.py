@@ -81,6 +81,7 @@ class DeviceProfiler(torch_profile):
         self._snapshot = MemorySnapshot(memory_snapshot)
         super().__init__(activities=self._plan.activities, **options)
         self._has_steps = self.record_steps
+        self._self_test: list[list[int]] = []
         self._limits.attach(self)
         self._take_route()
 
@@ -172,8 +173,8 @@ class DeviceProfiler(torch_profile):
             super().stop_trace()
             return
         self._synchronize(WINDOW_END)
-        if self._has_steps:  # else it would be in what is judged
-            plant_test(self.backend)
+        # Without steps it would be in what is judged.
+        self._self_test = plant_test(self.backend) if self._has_steps else []
         self._launches.stop(self._cycle)
         self._markers.stop(self._cycle)
         try:
@@ -297,6 +298,7 @@ class DeviceProfiler(torch_profile):
             "primed": self._primer.done,
             "launches": self._launches.columns,
             "markers": self._markers.columns,
+            "self_test": self._self_test,
         }
         return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
 

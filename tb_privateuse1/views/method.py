@@ -30,6 +30,7 @@ _REFUSALS = (
     "elapsed_missing",
     "backlog_unknown",
     "event_times_wrong",
+    "self_test_failed",
     _NOTHING,
     "events_route_dead",
     "host_only",
@@ -92,6 +93,11 @@ class Method(Result, frozen=True):
     elsewhere: int | None
     """Activities with durations from other recordings of the run, and their files."""
     others: tuple[str, ...]
+    self_test: int | None
+    """Bounds of kernels that the capture planted and the host timed; null if there are none, or the
+    host could not time them."""
+    self_test_held: int | None
+    """Those that held."""
 
 
 def method(trace: Trace, *, step: StepOption = None) -> Method:
@@ -152,6 +158,8 @@ _COUNTS = (
     "claims",
     "dropped_claims",
     "elsewhere",
+    "self_test",
+    "self_test_held",
 )
 
 

@@ -1,11 +1,10 @@
 """Judge a recording's bounds by kernels that the capture planted and the host timed.
 
 Behind the window the capture runs one operator alone and in rows, each time until the device is
-idle, and again (``tb_privateuse1::self_test``). The inference sees these operators as any others.
-The host's clock tells the same without it: a kernel on the idle device starts one launch latency
-after its launch, and is done one return before the wait is over. A late return only makes a kernel
-look longer, so the least of several tries bounds all from below. docs/internals/inference.md,
-section 14.
+idle (``tb_privateuse1::self_test``). The inference sees these operators as any others. The host
+times them without it: what a row takes longer than one alone, divided by the kernels that it has
+more, is the time from a kernel to the next. What launches and waits take is in both and cancels.
+What the thread waited for a core may be in neither. docs/internals/inference.md, section 14.
 """
 
 from __future__ import annotations
@@ -24,36 +23,42 @@ from tb_privateuse1.inference.stage_inputs import (
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Ops
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import HALF_INT64, I64, Bools
 
-ROW = "tb_privateuse1::self_test_row"
-"""The annotation around the wait behind each row; the first one is before them."""
 _OPERATOR = "aten::mul_"
 
-_ROOM_NS = 1_000
-"""How far off one of the host's times may be beyond the scatter of the calibration's: two calls of
-the profiler lie between an operator's launch and its time stamps."""
+_ROOM_NS = 500
+"""How far off the host's time of a row may be beside the scatter of its tries."""
+
+_SIZES, _TRIES = 2, 2
+"""One operator alone, and a row of some; and the least number of tries of each."""
+
+_VAGUE = 0.2
+"""How far apart the host's limits may be, as a share: wider ones judge nothing."""
+
+_LAUNCHES = 2
+"""How many launches a kernel must take at the least: else the host is timed, not the device."""
 
 _LEAST_HELD = 0.9
 """The share of bounds that must hold. They are meant to hold in 19 of 20 cases; errors that a
 recording's kernels share make single recordings better or worse."""
 
 
-class Bursts(Struct, frozen=True):
-    """The rows of planted operators: what the host tells of them, in ns.
+class Rows(Struct, frozen=True):
+    """The planted operators ``op`` in order, and per row how many there are and its time in ns.
 
-    ``op``: the operators in order, ``burst`` the number of the row of each, ``place`` its number
-    in it and ``left`` how many follow. ``count`` and ``idle_ns`` are per row: its operators, and
-    when the device was idle again at the latest.
+    ``row`` is the row of each operator, ``place`` its number in it. The row took the device and
+    the host ``least_ns`` to ``most_ns``: without and with the time that the thread had no core.
     """
 
     op: I64
-    burst: I64
+    row: I64
     place: I64
-    left: I64
     count: I64
-    idle_ns: I64
+    least_ns: I64
+    most_ns: I64
 
 
 def inside_capture(ops: Ops, strings: Strings) -> Bools:
@@ -74,44 +79,64 @@ def without_capture(kernels: Kernels, ops: Ops, strings: Strings) -> Kernels:
 
 
 def judge_bounds(
-    ops: Ops, strings: Strings, sidecar: Sidecar, kernels: Kernels
+    ops: Ops, strings: Strings, sidecar: Sidecar, basis: InferenceBasis, kernels: Kernels
 ) -> tuple[int, int] | None:
     """Return how many bounds of planted kernels held, and how many there are.
 
-    None if nothing was planted, the device was not calibrated, or the kernels are as short as
-    their launches, so that the host cannot time them.
+    They are the kernels' durations, and their starts in a row against the first. None if nothing
+    was planted, or if the host could not time it.
     """
-    constants = _constants(sidecar)
-    bursts = _bursts(ops, strings)
-    if constants is None or bursts is None:
+    rows = _rows(ops, strings, sidecar)
+    period = None if rows is None else _period(rows, ops, _between(basis))
+    if rows is None or period is None:
         return None
-    latency, back, room = constants
-    first = bursts.op[bursts.place == 0]
-    done = bursts.idle_ns - back
-    # From the first launch, at its earliest and at its latest, until all was done.
-    most, least = done - latency - ops.start_ns[first], done - latency - ops.end_ns[first]
-    alone = bursts.count == 1
-    low, high = int(least[alone].min()) - room, int(most[alone].max()) + room
-    if low <= int((ops.end_ns - ops.start_ns)[bursts.op].max()):
-        return None
-    span = np.where(alone, low, int(least[~alone].min()) - room)
-    at = _kernel_of(kernels, bursts.op)
-    found = np.flatnonzero(at >= 0)
-    kernel, burst = kernels.take(at[found]), bursts.burst[found]
-    begun, launched = (ops.start_ns[op] + latency for op in (first[burst], bursts.op[found]))
-    earliest = np.maximum(launched, begun + bursts.place[found] * low) - room
-    left = bursts.left[found]
-    latest = done[burst] - (left + 1) * low + room
-    start_bound, length_bound = uncertainty.own_start_bound(kernel), kernel.duration_bound_ns
-    ends = (left == 0) & (start_bound != MISSING) & (length_bound != MISSING)
-    held = (
-        *_held(kernel.end_ns - kernel.start_ns, length_bound, low, high),
-        *_held(kernel.start_ns, start_bound, earliest, latest),
-        *_held(kernel.end_ns, start_bound + length_bound, begun + span[burst] - room,
-               done[burst] + room)[ends],
-    )  # fmt: skip
-    lacking = 2 * (len(bursts.op) - len(found))
-    return int(np.sum(held)), len(held) + lacking
+    op, place = rows.op, rows.place
+    at = _kernel_of(kernels, op)
+    head = op[np.searchsorted(rows.row, rows.row)]
+    first = at[np.searchsorted(rows.row, rows.row)]
+    kernel = at[at >= 0]
+    length = kernels.end_ns - kernels.start_ns
+    # The same work scatters, too, as that alone shows.
+    room = _ROOM_NS + int(np.ptp(rows.least_ns[rows.count == 1]))
+    low, high = period
+    least = low - _between(basis) - room
+    lengths = _held(length[kernel], kernels.duration_bound_ns[kernel], least, high + room)
+    # Only what was launched in time follows at once.
+    prompt = ops.end_ns[op] - ops.start_ns[head] < place * low
+    follows = np.flatnonzero((place > 0) & (at >= 0) & (first >= 0) & prompt)
+    ahead, behind = first[follows], at[follows]
+    own = uncertainty.own_start_bound(kernels)
+    unknown = (own[ahead] == MISSING) | (own[behind] == MISSING)
+    bound = np.where(unknown, MISSING, own[ahead] + own[behind])
+    since = kernels.start_ns[behind] - kernels.start_ns[ahead]
+    due = place[follows]
+    starts = _held(since, bound, due * low - room, due * high + room)
+    lacking = int((at < 0).sum())
+    return int(lengths.sum() + starts.sum()), len(lengths) + len(starts) + lacking
+
+
+def _period(rows: Rows, ops: Ops, between: int) -> tuple[int, int] | None:
+    """Return limits of the time from a kernel to the next in a row; None if the host cannot tell.
+
+    A thread that lost its core, or Python's lock, only makes a row seem longer. Only what is known
+    of it is left out of ``least_ns``, so that the least of all tries counts.
+    """
+    alone = rows.count == 1
+    one, many = ((rows.least_ns[m].min(), rows.most_ns[m].min()) for m in (alone, ~alone))
+    more = int(rows.count.max()) - 1
+    low, high = int(many[0] - one[1]) // more, int(many[1] - one[0]) // more
+    launches = np.diff(ops.start_ns[rows.op])[rows.place[1:] > 0]
+    timed = low >= _LAUNCHES * int(np.median(launches)) and high - low <= _VAGUE * low
+    # One alone takes the device as long, so that rows of which each takes longer were held up.
+    return (low, high) if timed and high <= int(one[1]) + between else None
+
+
+def _between(basis: InferenceBasis) -> int:
+    """Return the most that may lie between two kernels of a row: two events and a gap, in ns."""
+    most = {one.name: one.most_ns or one.value_ns for one in basis.constants}
+    if "event_cost" not in most or "kernel_gap" not in most:
+        return int(np.iinfo(np.int32).max)
+    return 2 * most["event_cost"] + most["kernel_gap"]
 
 
 def failed(held: int, total: int) -> tuple[Finding, ...]:
@@ -130,33 +155,35 @@ def failed(held: int, total: int) -> tuple[Finding, ...]:
     return (Finding("self_test_failed", message, hint, total - held, affects=DEVICE),)
 
 
-def _constants(sidecar: Sidecar) -> tuple[int, int, int] | None:
-    """Return the latency, the time of a return, and how far off the host's times may be."""
-    names = ("launch_latency", "sync_return", "launch_latency_spread", "sync_return_spread")
-    values = [sidecar.facts.get(f"{name}_ns") for name in names]
-    whole = [value for value in values if type(value) is int and value >= 0]
-    if len(whole) < len(names):
+def _rows(ops: Ops, strings: Strings, sidecar: Sidecar) -> Rows | None:
+    """Return the planted operators, row by row; None without several alone and several rows."""
+    told = sidecar.facts.get("self_test")
+    if not isinstance(told, list) or not all(_is_row(row) for row in told):
         return None
-    return whole[0], whole[1], _ROOM_NS + whole[2] + whole[3]
-
-
-def _bursts(ops: Ops, strings: Strings) -> Bursts | None:
-    """Return the planted operators, row by row; None without some alone and some in rows."""
-    waits = rows_named(ops, strings, ROW)
-    test = rows_named(ops, strings, SELF_TEST)
+    count, taken, waited = np.array(told, np.int64).reshape(-1, 3).T
+    sizes = np.unique(count)
+    few = min((count == size).sum() for size in sizes) if len(sizes) else 0
+    if len(sizes) != _SIZES or sizes[0] != 1 or few < _TRIES:
+        return None
+    inside = inside_ranges(ops, rows_named(ops, strings, SELF_TEST))
     op = rows_named(ops, strings, _OPERATOR)
-    if not len(test) or len(waits) < 2:
+    op = op[inside[op]]
+    op = op[np.argsort(ops.start_ns[op])][-int(count.sum()) :]
+    if len(op) < count.sum():
         return None
-    op = op[ops.thread[op] == ops.thread[test[-1]]]
-    waits = waits[np.argsort(ops.start_ns[waits])]
-    behind = np.searchsorted(ops.end_ns[waits], ops.start_ns[op], side="right")
-    op, behind = (each[(behind > 0) & (behind < len(waits))] for each in (op, behind))
-    used, burst, count = np.unique(behind, return_inverse=True, return_counts=True)
-    if not (count == 1).any() or not (count > 1).any():
-        return None
-    place = np.arange(len(op)) - (np.cumsum(count) - count)[burst]
-    left = count[burst] - 1 - place
-    return Bursts(op, burst, place, left, count, ops.end_ns[waits[used]])
+    row = np.repeat(np.arange(len(count)), count)
+    place = np.arange(len(op)) - (np.cumsum(count) - count)[row]
+    return Rows(op, row, place, count, taken - waited, taken)
+
+
+def _is_row(row: object) -> bool:
+    """Return whether a row of the sidecar is three times or counts."""
+    return (
+        isinstance(row, list)
+        and len(row) == len(("operators", "taken", "waited"))
+        and all(type(one) is int and 0 <= one < HALF_INT64 for one in row)
+        and row[0] > 0
+    )
 
 
 def _kernel_of(kernels: Kernels, op: I64) -> I64:

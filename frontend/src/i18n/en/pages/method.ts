@@ -107,7 +107,12 @@ export const method = {
       name: "Durations from other recordings",
       help: "Of this run; none was needed, or knew more.",
     },
+    self_test_held: {
+      name: "Self-test: bounds that held",
+      help: "The capture planted no kernels, or the host could not time them.",
+    },
   },
   droppedAt: "Their operators and starts",
+  ofPlanted: (all: string) => `Of ${all} bounds of kernels that the capture planted and the host timed.`,
   seenBehind: (others: string) => `The device was seen behind there: ${others}`,
 };
