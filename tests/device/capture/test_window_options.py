@@ -11,6 +11,7 @@ import torch
 
 from tb_privateuse1 import capture
 from tb_privateuse1.capture.warnings import Notes
+from tb_privateuse1.capture.window_options import MemorySnapshot
 from tests.support.capture import CPU, read, written
 from tests.support.on_device import device
 
