@@ -19,6 +19,7 @@ from tb_privateuse1.capture.calibration.queue_costs import plant_test
 from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.limits.window_limits import WindowLimits
+from tb_privateuse1.capture.native_probe import has_device_activity
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
 from tb_privateuse1.capture.route import Plan, Wanted, choose, settle
@@ -26,7 +27,6 @@ from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
-from tb_privateuse1.capture.trace_export import has_device_activity
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
