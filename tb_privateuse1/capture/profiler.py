@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -233,8 +233,10 @@ class DeviceProfiler(torch_profile):
             step: Any = record_function(f"ProfilerStep#{self.step_num}")
             self.step_rec_fn = step
             step.__enter__()
-        if self._fresh and self._prime_ms:
-            self.prime(None if self._prime_ms == "auto" else float(self._prime_ms))
+        if self._fresh and self._prime_ms == "auto":
+            self._prime(self._primer.prime_behind_waits)
+        elif self._fresh and self._prime_ms:
+            self.prime(float(self._prime_ms))
         self._fresh = False
 
     def prime(self, ms: float | None = None) -> None:
@@ -243,9 +245,11 @@ class DeviceProfiler(torch_profile):
         Where a step waits for the device, call it right behind that. It needs ``prime_ms``, and
         does nothing outside the event route and while nothing is recorded.
         """
+        self._prime(lambda step: self._primer.prime(step, ms))
+
+    def _prime(self, prime: Callable[[str | None], None]) -> None:
         if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
-            step = f"ProfilerStep#{self.step_num}" if self.record_steps else None
-            self._primer.prime(step, ms)
+            prime(f"ProfilerStep#{self.step_num}" if self.record_steps else None)
 
     def export_chrome_trace(self, path: str, *args: Any, **options: Any) -> Any:
         """Write the last cycle's trace as torch does; in the event route its sidecar beside it.
