@@ -16,7 +16,6 @@ from torch.profiler.profiler import profile as torch_profile
 from tb_privateuse1.capture import backend, output_files, replacement
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
 from tb_privateuse1.capture.calibration.queue_costs import plant_test
-from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.limits.window_limits import WindowLimits
 from tb_privateuse1.capture.native_probe import has_device_activity
@@ -72,7 +71,7 @@ class DeviceProfiler(torch_profile):
         self._prime_ms = prime_ms
         self._fresh = False
         self._primer = Primer(self.backend, self.notes)
-        self._launches = LaunchLog(self.backend)
+        self._launches = backend.LaunchLog(self.backend)
         self._markers = StepMarkers(self.backend)
         self._times = StepTimes()
         self._memory_wanted = options.get("profile_memory")
