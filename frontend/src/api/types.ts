@@ -1329,6 +1329,7 @@ export interface Method {
   dropped: DroppedClaim[];
   elsewhere: number | null;
   others: string[];
+  primed: number | null;
   self_test: number | null;
   self_test_held: number | null;
 }

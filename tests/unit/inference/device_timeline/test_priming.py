@@ -103,6 +103,13 @@ def test_what_only_kept_the_device_busy_is_no_activity() -> None:
     assert finding.severity == "info"
 
 
+def test_the_page_tells_primed_durations_from_the_others() -> None:
+    told = method(run(primed=True).trace)
+    by_class = {one.evidence: one.kernels for one in told.evidence}
+    assert told.primed == by_class["catalogue"] > 0
+    assert method(run(primed=False).trace).primed is None
+
+
 def test_the_page_says_what_priming_would_bring() -> None:
     told = method(run(primed=False).trace)
     assert told.limits[0].code == "hidden_durations"
