@@ -214,7 +214,18 @@ function help(r: Result, name: keyof typeof texts.solutionRows): string {
 }
 
 function Solution({ result: r }: { result: Result }) {
-  const { marks, anchors, refuted_anchors, late_stamps, crossing, claims, dropped_claims, elsewhere, primed, self_test_held } = r;
+  const {
+    marks,
+    anchors,
+    refuted_anchors,
+    late_stamps,
+    crossing,
+    claims,
+    dropped_claims,
+    elsewhere,
+    primed,
+    self_test_held,
+  } = r;
   const counts = { marks, anchors, refuted_anchors, late_stamps, crossing };
   const values = { ...counts, claims, dropped_claims, elsewhere, primed, self_test_held };
   const rows = Object.entries(values) as [keyof typeof texts.solutionRows, number | null][];
