@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1 import inference
 from tb_privateuse1.inference.device_timeline import event_pairs
-from tb_privateuse1.inference.stage_inputs import PRIME
+from tb_privateuse1.inference.stage_inputs import PRIME, SELF_TEST
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Raw, Sidecar
@@ -89,9 +89,9 @@ def _begins(raw: Raw) -> int:
 
 
 def _priming(raw: Raw) -> I64:
-    """External ids of what only kept the device busy: it is no work of the run's."""
+    """External ids of the capture's own work: priming and the self-test."""
     ops = inference.build_trace(raw, None).ops
-    name = [i for i, text in enumerate(raw.strings) if text == PRIME]
+    name = [i for i, text in enumerate(raw.strings) if text in (PRIME, SELF_TEST)]
     outer = ops.take(np.isin(ops.name, name))
     at = intervals.innermost(outer.thread, outer.start_ns, outer.end_ns, ops.thread, ops.start_ns)
     return ops.external_id[at >= 0]

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture.demand.slow_steps import SlowSteps
+from tb_privateuse1.capture.demand.watches import SlowSteps
 
 RUNS = 7
 ALARM_STEPS, ALARM_RUNS = 10_000, 20

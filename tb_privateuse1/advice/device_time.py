@@ -76,7 +76,7 @@ def idle_after(case: RuleContext, ranges: intervals.Set, share: float) -> interv
 
 
 def busy_share(case: RuleContext, spent: intervals.Set) -> float:
-    """Return device time as a share of the time in which the device surely works."""
+    """Return device time as a share of the time in which the device works."""
     busy = intervals.length(case.limits.busy)
     return intervals.length(intervals.intersect(spent, case.limits.busy)) / busy if busy else 0.0
 

@@ -79,7 +79,7 @@ class JudgedTrace:
 
     @functools.cached_property
     def limits(self) -> device_bound.Limits:
-        """Return when the device is surely busy, when its work is awaited, and the host's waits."""
+        """Return when the device is busy, when its work is awaited, and the host's waits."""
         return device_bound.find_limits(self.trace, self.window)
 
     @functools.cached_property
@@ -96,7 +96,7 @@ class JudgedTrace:
         }
 
     def in_classes(self, *names: ClassName) -> intervals.Set:
-        """Return the judged time of classes of the account; of idle and exposed ones the sure."""
+        """Return the judged time of classes of the account; of idle and exposed ones the known."""
         found = intervals.EMPTY
         for name in names:
             time = self.class_time(name)
@@ -117,7 +117,7 @@ class JudgedTrace:
 
     @functools.cached_property
     def idle(self) -> intervals.Set:
-        """Return when the device surely has no work because the host works or is blocked."""
+        """Return when the device has no work because the host works or is blocked."""
         return self.in_classes(*_BY_HOST)
 
     @property

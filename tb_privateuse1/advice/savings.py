@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import percent
+from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.simulation import changes, prediction, profiler_time
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.prediction import GainRange
@@ -168,6 +169,8 @@ class Savings:
                     high=percent(share(high)),
                 )
             )
+            if share(low) < NOISE and self._case.trace.meta.timeline == "inferred":
+                words.append(say("The device times are inferred: it may also be nothing."))
         if ns > (1 + _AGREES) * claimed:
             words.append(say("What comes later is earlier as well."))
         elif ns < (1 - _AGREES) * claimed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import torch
 from torch.autograd.profiler import profile as autograd_profile
 from torch.profiler import ProfilerActivity
 from torch.profiler.profiler import profile as torch_profile
+
+from tb_privateuse1.capture.warnings import Notes
 
 UNNAMED = "privateuseone"
 """The backend's name before ``rename_privateuse1_backend``; torch's profiler refuses it."""
@@ -179,3 +182,54 @@ def missing_internals() -> str | None:
         if not hasattr(inner, attribute):
             return f"torch.autograd.profiler.profile.{attribute}"
     return None
+
+
+_COLUMNS = ("host_ns", "thread", "device", "stream")
+
+
+@dataclass
+class LaunchLog:
+    """The launches of one cycle: columns of equal length, or None if the backend cannot tell.
+
+    It does by two functions of its module (docs/guide/capture.md, Launches).
+    """
+
+    backend: str
+    columns: dict[str, list[int]] | None = None
+    _on: bool = False
+
+    def start(self, notes: Notes) -> None:
+        """Forget the last cycle, and let the backend log from now on."""
+        self.columns, self._on = None, False
+        module = getattr(torch, self.backend, None)
+        if not (hasattr(module, "start_launch_log") and hasattr(module, "stop_launch_log")):
+            return
+        try:
+            module.start_launch_log()  # type: ignore[union-attr]
+            self._on = True
+        except Exception as error:
+            _log_failed(notes, error)
+
+    def stop(self, notes: Notes) -> None:
+        """Take over what was logged."""
+        if not self._on:
+            return
+        self._on = False
+        try:
+            lists = list(getattr(torch, self.backend).stop_launch_log())
+            if len(lists) != len(_COLUMNS):
+                raise ValueError(f"it returned {len(lists)} lists, not {len(_COLUMNS)}")
+            columns = dict(zip(_COLUMNS, ([int(value) for value in one] for one in lists)))
+            if len({len(values) for values in columns.values()}) != 1:
+                raise ValueError("its lists are not of one length")
+            self.columns = columns
+        except Exception as error:
+            _log_failed(notes, error)
+
+
+def _log_failed(notes: Notes, error: Exception) -> None:
+    notes.add(
+        "launches-failed",
+        f"the launch log of the backend failed, launches are inferred: "
+        f"{type(error).__name__}: {error}",
+    )

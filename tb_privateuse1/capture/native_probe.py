@@ -67,3 +67,8 @@ def shows_device(results: Any) -> bool:
         row.device_type().name != "CPU" and not row.name().startswith("[") and duration_ns(row) > 0
         for row in results.events()
     )
+
+
+def has_device_activity(prof: Any) -> bool:
+    """Return whether a native backend put any activity of the device into the last cycle."""
+    return shows_device(prof.profiler.kineto_results)

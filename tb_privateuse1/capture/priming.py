@@ -8,12 +8,14 @@ later than they would have, the device has more to do, and the host waits for it
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.autograd.profiler import record_function
+from torch.overrides import TorchFunctionMode
 
 from tb_privateuse1.capture import backend
 from tb_privateuse1.capture.warnings import Notes
@@ -31,6 +33,10 @@ MOST_PRODUCTS = 1_000
 UNKNOWN_MS, LEAST_MS, MOST_MS = 50.0, 2.0, 2_000.0
 SHARE = 2.0
 """How many times the last step the device is kept busy: a recorded one takes the host longer."""
+AGAIN, MOST_AGAIN = SHARE / 8, 16
+"""The same behind each wait in the step, and how often: at most four steps more."""
+READS = {"item", "tolist", "__bool__", "__int__", "__float__", "__index__"}
+"""Functions that return a value from the device; copies between devices are known by these."""
 
 
 @dataclass
@@ -43,6 +49,7 @@ class Primer:
     _product_ns: int = 0
     _stepped_ns: int | None = None
     _step_ns: int | None = None
+    _behind: _BehindWaits | None = None
     busy: bool = False
     """Whether the device was kept busy in this step."""
 
@@ -69,12 +76,12 @@ class Primer:
             self._step_ns = now - self._stepped_ns
         self._stepped_ns = now
 
-    def prime(self, step: str | None, ms: float | None) -> None:
-        """Launch work of about ``ms``, of twice the last step if None; ``step`` is its name."""
+    def prime(self, step: str | None, ms: float | None, share: float = SHARE) -> None:
+        """Launch work of about ``ms``, of a ``share`` of the last step if None, in ``step``."""
         if self._operands is None:
             return
         if ms is None:
-            known = None if self._step_ns is None else self._step_ns * SHARE / 1e6
+            known = None if self._step_ns is None else self._step_ns * share / 1e6
             ms = UNKNOWN_MS if known is None else min(max(known, LEAST_MS), MOST_MS)
         count = min(max(round(ms * 1e6 / max(self._product_ns, 1)), 1), MOST_PRODUCTS)
         a, b, out = self._operands
@@ -88,11 +95,23 @@ class Primer:
         self.busy = True
         self.done.append({"step": step, "ms": round(ms, 3)})
 
+    def prime_behind_waits(self, step: str | None) -> None:
+        """Prime ``step``, and again when it has waited; not where functions are compiled.
+
+        Those would be compiled again, as torch guards its modes.
+        """
+        self.prime(step, None)
+        compiler: Any = sys.modules.get("torch._dynamo.utils")
+        if self.busy and not (compiler and compiler.counters.get("frames")):
+            mode: Any = _BehindWaits(self, step)
+            self._behind = mode
+            mode.__enter__()
+
     def finish(self) -> None:
         """Let the device catch up before the next step, if it was kept busy in this one."""
         if not self.busy:
             return
-        self.busy = False
+        self._leave()
         with record_function(PRIMED):
             try:
                 backend.synchronize()
@@ -101,7 +120,16 @@ class Primer:
 
     def release(self) -> None:
         """Let go of the operands; after the recording, which would show it."""
-        self._operands, self.busy = None, False
+        self._operands = None
+        self._leave()
+
+    def _leave(self) -> None:
+        mode, self._behind, self.busy = self._behind, None, False
+        if mode is not None:
+            mode.left = 0
+            modes: Any = torch.overrides
+            if modes._get_current_function_mode() is mode:  # else one of the program's
+                mode.__exit__(None, None, None)
 
     def _timed(self) -> int:
         assert self._operands is not None
@@ -120,3 +148,22 @@ class Primer:
             f"the device could not be kept busy, durations will be less well known: "
             f"{type(error).__name__}: {error}",
         )
+
+
+class _BehindWaits(TorchFunctionMode):
+    """Primes again when the program has waited for the device, which lets it catch up."""
+
+    def __init__(self, primer: Primer, step: str | None) -> None:
+        super().__init__()
+        self.primer, self.step, self.left = primer, step, MOST_AGAIN
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        value = func(*args, **(kwargs or {}))
+        if self.left and args and isinstance(args[0], torch.Tensor):
+            here = args[0].device.type
+            there = value.device.type if isinstance(value, torch.Tensor) else None
+            reads = getattr(func, "__name__", "") in READS and here == self.primer.device
+            if reads or (there not in (here, None) and self.primer.device in (here, there)):
+                self.left -= 1
+                self.primer.prime(self.step, None, AGAIN)
+        return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -15,10 +15,10 @@ from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1.capture import backend, output_files, replacement
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
-from tb_privateuse1.capture.launch_log import LaunchLog
+from tb_privateuse1.capture.calibration.queue_costs import plant_test
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.limits.window_limits import WindowLimits
-from tb_privateuse1.capture.memory_snapshot import MemorySnapshot
+from tb_privateuse1.capture.native_probe import has_device_activity
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
 from tb_privateuse1.capture.route import Plan, Wanted, choose, settle
@@ -26,11 +26,10 @@ from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
-from tb_privateuse1.capture.trace_export import has_device_activity
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
-from tb_privateuse1.capture.window_options import WindowOptions
+from tb_privateuse1.capture.window_options import MemorySnapshot, WindowOptions
 
 WINDOW_START = "tb_privateuse1::window_start"
 """The annotation around the synchronization before the first recorded step."""
@@ -72,7 +71,7 @@ class DeviceProfiler(torch_profile):
         self._prime_ms = prime_ms
         self._fresh = False
         self._primer = Primer(self.backend, self.notes)
-        self._launches = LaunchLog(self.backend)
+        self._launches = backend.LaunchLog(self.backend)
         self._markers = StepMarkers(self.backend)
         self._times = StepTimes()
         self._memory_wanted = options.get("profile_memory")
@@ -80,6 +79,8 @@ class DeviceProfiler(torch_profile):
         self._options = WindowOptions(shapes_every, stacks_every)
         self._snapshot = MemorySnapshot(memory_snapshot)
         super().__init__(activities=self._plan.activities, **options)
+        self._has_steps = self.record_steps
+        self._self_test: list[list[int]] = []
         self._limits.attach(self)
         self._take_route()
 
@@ -171,6 +172,8 @@ class DeviceProfiler(torch_profile):
             super().stop_trace()
             return
         self._synchronize(WINDOW_END)
+        # Without steps it would be in what is judged.
+        self._self_test = plant_test(self.backend) if self._has_steps else []
         self._launches.stop(self._cycle)
         self._markers.stop(self._cycle)
         try:
@@ -229,8 +232,10 @@ class DeviceProfiler(torch_profile):
             step: Any = record_function(f"ProfilerStep#{self.step_num}")
             self.step_rec_fn = step
             step.__enter__()
-        if self._fresh and self._prime_ms:
-            self.prime(None if self._prime_ms == "auto" else float(self._prime_ms))
+        if self._fresh and self._prime_ms == "auto":
+            self._prime(self._primer.prime_behind_waits)
+        elif self._fresh and self._prime_ms:
+            self.prime(float(self._prime_ms))
         self._fresh = False
 
     def prime(self, ms: float | None = None) -> None:
@@ -239,9 +244,11 @@ class DeviceProfiler(torch_profile):
         Where a step waits for the device, call it right behind that. It needs ``prime_ms``, and
         does nothing outside the event route and while nothing is recorded.
         """
+        self._prime(lambda step: self._primer.prime(step, ms))
+
+    def _prime(self, prime: Callable[[str | None], None]) -> None:
         if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
-            step = f"ProfilerStep#{self.step_num}" if self.record_steps else None
-            self._primer.prime(step, ms)
+            prime(f"ProfilerStep#{self.step_num}" if self.record_steps else None)
 
     def export_chrome_trace(self, path: str, *args: Any, **options: Any) -> Any:
         """Write the last cycle's trace as torch does; in the event route its sidecar beside it.
@@ -294,6 +301,7 @@ class DeviceProfiler(torch_profile):
             "primed": self._primer.done,
             "launches": self._launches.columns,
             "markers": self._markers.columns,
+            "self_test": self._self_test,
         }
         return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
 

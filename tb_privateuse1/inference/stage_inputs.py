@@ -27,6 +27,8 @@ PRIME = "tb_privateuse1::prime"
 
 See docs/guide/capture.md.
 """
+SELF_TEST = "tb_privateuse1::self_test"
+"""The one around the kernels by which a recording's bounds are judged (``self_test``)."""
 WINDOW_EDGES = ("tb_privateuse1::window_start", "tb_privateuse1::window_end")
 """Those around the waits for the device at the beginning and the end of a recording."""
 CLOCK = "tb_privateuse1::clock"
@@ -94,15 +96,14 @@ class Activities(Struct, frozen=True):
     waits: EventWaits = field(default_factory=EventWaits.empty)
 
 
-def priming_ranges(ops: Ops, strings: Strings) -> I64:
-    """Return the rows of the annotations around work that only keeps the device busy."""
-    name = strings.find(PRIME)
+def rows_named(ops: Ops, strings: Strings, text: str) -> I64:
+    """Return the rows of the ranges of a name."""
+    name = strings.find(text)
     return np.flatnonzero((ops.name == name) & (name != NONE))
 
 
-def inside_priming(ops: Ops, strings: Strings) -> Bools:
-    """Return which operators are inside work that only keeps the device busy."""
-    outer = priming_ranges(ops, strings)
+def inside_ranges(ops: Ops, outer: I64) -> Bools:
+    """Return which operators begin inside one of some ranges (rows) of their thread."""
     at = intervals.innermost(
         ops.thread[outer], ops.start_ns[outer], ops.end_ns[outer], ops.thread, ops.start_ns
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.inference.stage_inputs import Strings, priming_ranges
+from tb_privateuse1.inference.stage_inputs import PRIME, Strings, rows_named
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import containing, mask_of, previous
 from tb_privateuse1.trace.model import NONE, Kernels, Launches, Ops, Steps
@@ -29,7 +29,7 @@ def build_steps(
             start_ns=np.array([0]),
             end_ns=np.array([end_ns]),
             incomplete=np.array([end_ns <= 0]),
-            primed=np.array([bool(len(priming_ranges(ops, strings)))]),
+            primed=np.array([bool(len(rows_named(ops, strings, PRIME)))]),
             partial=np.array([False]),
         )
         return whole, np.zeros(len(ops), np.int32), np.zeros(len(kernels), np.int32)
@@ -54,7 +54,7 @@ def build_steps(
         start_ns=start,
         end_ns=end,
         incomplete=_incomplete(counts, end - start),
-        primed=_primed(len(row), of_ops[priming_ranges(ops, strings)]),
+        primed=_primed(len(row), of_ops[rows_named(ops, strings, PRIME)]),
         partial=np.zeros(len(row), np.bool_),
     )
     return steps, of_ops, of_kernels

@@ -48,8 +48,9 @@ class InferenceBasis(Struct, frozen=True):
     counts: Mapping[str, int] = field(default_factory=dict)
     """Counts of the solution: ``marks``, ``anchors``, ``refuted_anchors``, ``late_stamps``,
     ``crossing``, ``claims`` and ``dropped_claims`` (that nothing was launched, and those that
-    contradicted others), ``shapes`` (operators with recorded input shapes) and ``elsewhere``
-    (kernels whose durations come from other recordings of the run)."""
+    contradicted others), ``shapes`` (operators with recorded input shapes), ``elsewhere``
+    (kernels whose durations come from other recordings of the run), ``self_test`` and
+    ``self_test_held`` (bounds that the host could judge, and those that held)."""
     others: tuple[str, ...] = ()
     """The trace files of those other recordings."""
     dropped: tuple[int, ...] = ()

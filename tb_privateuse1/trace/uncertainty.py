@@ -194,6 +194,13 @@ def possibly_running(kernels: Kernels, end_ns: int) -> intervals.Set:
     return intervals.union(kernels.start_ns - early, kernels.end_ns + late)
 
 
+def likely_running(kernels: Kernels, end_ns: int) -> intervals.Set:
+    """Return the set of times at which an activity runs as shown; any where one has no bounds."""
+    if not limited(kernels).all():
+        return possibly_running(kernels, end_ns)
+    return busy(kernels)
+
+
 def certainly_running(kernels: Kernels) -> intervals.Set:
     """Return the set of times at which an activity certainly runs."""
     early, late = _limits(kernels)

@@ -12,7 +12,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import sum_bounds, uncertainty
 from tb_privateuse1.trace.findings import PARTIAL, Finding
 from tb_privateuse1.trace.inference_basis import Constant, Kind
-from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
+from tb_privateuse1.trace.model import CATALOGUE, EVENTS, MISSING, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, chosen_window
@@ -30,6 +30,7 @@ _REFUSALS = (
     "elapsed_missing",
     "backlog_unknown",
     "event_times_wrong",
+    "self_test_failed",
     _NOTHING,
     "events_route_dead",
     "host_only",
@@ -92,6 +93,13 @@ class Method(Result, frozen=True):
     elsewhere: int | None
     """Activities with durations from other recordings of the run, and their files."""
     others: tuple[str, ...]
+    primed: int | None
+    """Activities whose durations are those of equal work in primed steps; null without these."""
+    self_test: int | None
+    """Bounds of kernels that the capture planted and the host timed; null if there are none, or the
+    host could not time them."""
+    self_test_held: int | None
+    """Those that held."""
 
 
 def method(trace: Trace, *, step: StepOption = None) -> Method:
@@ -135,6 +143,7 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
         advice=inference_limits.limit_advice(trace, found),
         refused=refused,
         others=grounds.others if grounds else (),
+        primed=_known_by_priming(trace, kernels),
         dropped=tuple(
             DroppedClaim(trace.strings[trace.ops.name[row]], int(trace.ops.start_ns[row]))
             for row in (grounds.dropped if grounds else ())
@@ -152,7 +161,20 @@ _COUNTS = (
     "claims",
     "dropped_claims",
     "elsewhere",
+    "self_test",
+    "self_test_held",
 )
+
+
+def _known_by_priming(trace: Trace, kernels: Kernels) -> int | None:
+    """Return how many activities have durations from primed steps; None if no step was primed."""
+    primed = np.append(trace.steps.primed, False)
+    if not primed.any() or trace.meta.timeline != "inferred":
+        return None
+    every = trace.kernels
+    seen = every.error_group[primed[every.step] & (every.evidence == EVENTS)]
+    shown = (kernels.evidence == CATALOGUE) & ~primed[kernels.step]
+    return int((shown & np.isin(kernels.error_group, seen)).sum())
 
 
 def _median(bounds_ns: I64) -> int | None:

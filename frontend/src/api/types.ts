@@ -1336,6 +1336,9 @@ export interface Method {
   dropped: DroppedClaim[];
   elsewhere: number | null;
   others: string[];
+  primed: number | null;
+  self_test: number | null;
+  self_test_held: number | null;
 }
 
 /** How much of some device time has a model of its work; communication does not count. */

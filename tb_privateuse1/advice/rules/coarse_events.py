@@ -55,10 +55,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if int(bounds.sum()) < _WIDE * int(duration.sum()):
         return
     yield _found(
-        say("The inferred device times are too uncertain for most advice"),
+        say("The inferred device times are uncertain: savings may be far off"),
         say(
             "Activities last {mean} on average, known to within {bound}: with bounds as wide "
-            "as that, rules that need to know when the device was idle stay silent.",
+            "as that, findings and savings are estimates; each saving has its interval.",
             mean=with_unit("mean_ns", round(float(duration.mean()))),
             bound=with_unit("mean_ns", round(float(bounds.mean()))),
         ),

@@ -33,7 +33,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if interval is None:
         return
     duration = kernels.end_ns[computing] - kernels.start_ns[computing]
-    tiny = computing[duration + np.maximum(kernels.duration_bound_ns[computing], 0) < interval]
+    tiny = computing[duration < interval]
     if len(tiny) < _MANY * len(case.steps) or len(tiny) < _MOSTLY * len(computing):
         return
     gaps = _before(case, tiny, 4 * interval)
@@ -89,10 +89,9 @@ def _before(case: RuleContext, rows: I64, most_ns: float) -> intervals.Set:
     kernels = case.trace.kernels
     at = np.searchsorted(ends, kernels.start_ns[rows] + 1) - 1
     at = np.unique(at[at >= 0])
-    slack = int(np.maximum(kernels.start_bound_ns[rows], 0).max(initial=0))
     begun = kernels.start_ns[rows]
     first = begun[np.minimum(np.searchsorted(begun, ends[at]), len(rows) - 1)]
-    close = (first - ends[at] <= slack) & (ends[at] - starts[at] <= most_ns)
+    close = (first == ends[at]) & (ends[at] - starts[at] <= most_ns)
     return starts[at][close], ends[at][close]
 
 

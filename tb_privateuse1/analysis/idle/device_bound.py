@@ -1,9 +1,8 @@
 """Find when a program is device-bound: somebody waits for the end of device work.
 
 If instead the host is late behind an interval of work, faster kernels only make the gap longer.
-What limits while the device is idle is the account's (``analysis.account``). Inferred times are
-used cautiously: an instant counts as idle or busy only if it is so at all times that the bounds
-allow (docs/guide/advice.md).
+What limits while the device is idle is the account's (``analysis.account``). Inferred times count
+as they are estimated; a saving has the interval that their bounds allow (docs/guide/advice.md).
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ class Limits(Struct, frozen=True):
     known: device_times.Known
     window: intervals.Set
     all_idle: intervals.Set
-    """Certainly no activity, for any cause."""
+    """No activity, for any cause; where one has no bounds, none is idle."""
     busy: intervals.Set
-    """Certainly an activity."""
+    """An activity with bounds."""
     chain: intervals.Set
     """Times in which the device works or waits for itself, up to an instant at which the host waits
     for it."""
@@ -84,16 +83,16 @@ def find_limits(trace: Trace, window: intervals.Set) -> Limits:
     late = submitted[first] >= previous(busy[1], busy[0][0])
     late &= submitted[first] != MISSING
     end_ns = int(window[1].max(initial=0))
-    free = intervals.subtract(window, uncertainty.possibly_running(kernels, end_ns))
+    free = intervals.subtract(window, uncertainty.likely_running(kernels, end_ns))
     free = intervals.subtract(free, launch_times.unrecorded_start(trace))
     free = intervals.subtract(free, device_times.unknown_time(trace))
-    surely = uncertainty.certainly_running(kernels.take(uncertainty.limited(kernels)))
+    bounded = uncertainty.busy(kernels.take(uncertainty.limited(kernels)))
     chain, spare = _chains(busy, late, submitted, last, waits, trace)
     return Limits(
         known="device",
         window=window,
         all_idle=free,
-        busy=intervals.intersect(window, surely),
+        busy=intervals.intersect(window, bounded),
         chain=chain,
         spare=spare,
         waits=waits,

@@ -57,7 +57,7 @@ def check_queue(backend: str, evidence: dict[str, Any]) -> Verdict:
     The single measurements go into ``evidence``. Raises what the backend raises.
     """
     until = time.thread_time_ns() + _MOST_CPU_NS
-    with _CoreClock() as clock:
+    with CoreClock() as clock:
         for size in _SIZES:
             values, fewer = _values(backend, size), _values(backend, size // _SMALLER)
             small, large, verdict = _tries(fewer, values, clock, until)
@@ -97,7 +97,7 @@ def _work_grew(small: Sequence[Launch], large: Sequence[Launch]) -> bool:
 
 
 def _tries(
-    fewer: Any, values: Any, clock: _CoreClock, until: int
+    fewer: Any, values: Any, clock: CoreClock, until: int
 ) -> tuple[list[Launch], list[Launch], Verdict]:
     """Return launches of small and of large work, and the verdict on them.
 
@@ -129,7 +129,7 @@ def _values(backend: str, size: int) -> Any:
     return values
 
 
-def _launch(values: Any, clock: _CoreClock) -> Launch:
+def _launch(values: Any, clock: CoreClock) -> Launch:
     synchronize()
     start = clock.now_ns()
     for _ in range(_OPERATORS):
@@ -139,7 +139,7 @@ def _launch(values: Any, clock: _CoreClock) -> Launch:
     return Launch(launched - start, clock.now_ns() - start)
 
 
-class _CoreClock:
+class CoreClock:
     """The time without that in which this thread was ready but had no core.
 
     Linux counts that (Documentation/scheduler/sched-stats.rst); elsewhere it is the plain time.
@@ -148,7 +148,7 @@ class _CoreClock:
     def __init__(self) -> None:
         self._file = -1
 
-    def __enter__(self) -> _CoreClock:
+    def __enter__(self) -> CoreClock:
         try:
             self._file = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
             self.now_ns()
@@ -161,19 +161,20 @@ class _CoreClock:
 
     @property
     def known(self) -> bool:
+        """Whether waits for a core are counted."""
         return self._file >= 0
 
     def now_ns(self) -> int:
-        if self._file < 0:
-            return time.perf_counter_ns()
-        waited = self._waited_ns()
+        """Return the time in ns, of no certain beginning."""
+        waited = self.waited_ns()
         while True:
-            now, before, waited = time.perf_counter_ns(), waited, self._waited_ns()
+            now, before, waited = time.perf_counter_ns(), waited, self.waited_ns()
             if waited == before:  # else the thread lost its core between the two readings
                 return now - waited
 
-    def _waited_ns(self) -> int:
-        return int(os.pread(self._file, 96, 0).split()[1])
+    def waited_ns(self) -> int:
+        """Return that time so far, 0 if it is not known."""
+        return int(os.pread(self._file, 96, 0).split()[1]) if self.known else 0
 
     def _close(self) -> None:
         if self._file >= 0:

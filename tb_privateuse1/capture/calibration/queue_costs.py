@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
 from tb_privateuse1.capture.backend import synchronize
+from tb_privateuse1.capture.calibration.queue_check import CoreClock
 from tb_privateuse1.capture.result_rows import duration_ns, start_ns
 
 BUSY, MARKS, KERNELS = (f"tb_privateuse1::costs_{name}" for name in ("busy", "marks", "kernels"))
@@ -33,6 +35,11 @@ _RESOLUTION_NS = 1_000
 _TIMEOUT_NS = 5_000_000
 _ALONE_NS = 1_000
 """How far off the time of a kernel alone may be, as it is the host that times it."""
+SELF_TEST = "tb_privateuse1::self_test"
+_TEST_NS = 150_000
+"""Of one operator: many times its launch, and short enough to be timed between other threads."""
+_ROWS = (1,) * 5 + (8,) * 3
+"""Kernels between two waits: a row takes longer than one by the time from kernel to kernel."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,24 @@ def measure_costs(
     return Costs(mark, mark_bound, *gap_between(period, least, most))
 
 
+def plant_test(backend: str) -> list[list[int]]:
+    """Time kernels by which the reader judges its bounds; never raises.
+
+    Returns of each row: operators, ns until they were done, and ns of it without a core.
+    """
+    rows: list[list[int]] = []
+    with suppress(Exception), record_function(SELF_TEST), CoreClock() as clock:
+        values = _long_work(backend, time.process_time_ns(), _TEST_NS)[0]
+        for count in _ROWS:
+            waited, start = clock.waited_ns(), time.perf_counter_ns()
+            for _ in range(count):
+                values.mul_(1.0)
+            synchronize()
+            taken = time.perf_counter_ns() - start
+            rows.append([count, taken, clock.waited_ns() - waited])
+    return rows
+
+
 def gap_between(period: float, least: float, most: float) -> tuple[int, int] | tuple[None, None]:
     """Return the gap between kernels and its bound, in ns, or None for both if it is not known.
 
@@ -111,7 +136,7 @@ def _within(row: Any, outer: Any) -> bool:
     return inside and row.name() != outer.name()
 
 
-def _long_work(backend: str, began: int) -> tuple[Any, int]:
+def _long_work(backend: str, began: int, least_ns: int = _BUSY_NS // 4) -> tuple[Any, int]:
     """Return values, and how many products in place the device needs long enough for.
 
     ``began``: the processor's time in ns at the start. Raises TimeoutError if it takes too much.
@@ -127,7 +152,7 @@ def _long_work(backend: str, began: int) -> tuple[Any, int]:
         taken = time.perf_counter_ns() - start
         if time.process_time_ns() - began > _MOST_NS:
             raise TimeoutError("the device takes too much of the processor to be busy")
-        if taken * 4 >= _BUSY_NS or size >= _MOST_SIZE:
+        if taken >= least_ns or size >= _MOST_SIZE:
             return values, min(max(1, -(-_BUSY_NS // max(taken, 1))), 8)
         size *= 4
 

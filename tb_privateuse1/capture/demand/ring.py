@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1.capture.demand import window
-from tb_privateuse1.capture.demand.loss_watch import LossWatch
-from tb_privateuse1.capture.demand.slow_steps import SlowSteps
+from tb_privateuse1.capture.demand.watches import LossWatch, SlowSteps
 from tb_privateuse1.capture.warnings import Notes
 
 MOST_REASONS = 10

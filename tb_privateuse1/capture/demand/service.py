@@ -21,7 +21,7 @@ from tb_privateuse1.capture.demand.ring import Ring
 from tb_privateuse1.capture.demand.window import Plan, Window
 from tb_privateuse1.capture.step_times import figures
 from tb_privateuse1.capture.termination import termination
-from tb_privateuse1.capture.trace_export import default_worker_name
+from tb_privateuse1.capture.trace_handler import default_worker_name
 from tb_privateuse1.capture.warnings import Notes
 
 _serving: list[on_demand] = []

@@ -44,6 +44,7 @@ from tb_privateuse1.inference.device_timeline import (
     kernel_sum_queue,
     launching_operators,
     recorded_launches,
+    self_test,
     step_markers,
     stream_joins,
     streams,
@@ -136,7 +137,29 @@ def infer_timeline(host: HostRecording) -> Activities | None:
             work = [StreamKernels.none(several, replace(reason, kind=basis.kind))]
     work = [_in_whole_table(w, s.row) for w, s in zip(work, split, strict=True)]
     found = _activities(ops, strings, split, work)
+    found = _self_tested(found, ops, strings, sidecar)
     return replace(found, findings=(*found.findings, *wrong))
+
+
+def _self_tested(found: Activities, ops: Ops, strings: Strings, sidecar: Sidecar) -> Activities:
+    """Return the run's own activities, and how many bounds held for what the capture planted."""
+    basis = found.basis
+    if basis is None or not len(found.kernels):
+        return found
+    judged = self_test.judge_bounds(ops, strings, sidecar, basis, found.kernels)
+    kernels = self_test.without_capture(found.kernels, ops, strings)
+    if not len(kernels):
+        return replace(found, kernels=Kernels.empty(), lanes=Lanes.empty())
+    if judged is None:
+        return replace(found, kernels=kernels)
+    held, total = judged
+    counts = {**basis.counts, "self_test": total, "self_test_held": held}
+    return replace(
+        found,
+        kernels=kernels,
+        findings=(*found.findings, *self_test.failed(held, total)),
+        basis=replace(basis, counts=counts),
+    )
 
 
 def _with_event_times(

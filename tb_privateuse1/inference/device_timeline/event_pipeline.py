@@ -40,9 +40,9 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
     Prior,
     StreamInput,
 )
+from tb_privateuse1.inference.device_timeline.self_test import inside_capture
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.timeline_inputs import StreamKernels
-from tb_privateuse1.inference.stage_inputs import inside_priming
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import BOUND, KERNEL, MEMCPY, MISSING
 from tb_privateuse1.trace.statistics import ERROR_RATE
@@ -200,8 +200,8 @@ def draft_placement(stream: StreamInput, cautious: Cautious, likely: Likely) -> 
     draft = kernel_placement.estimate_placement(
         limits, cautious.sites, likely.events, likely.within, likely.solution.spans, likely.c
     )
-    priming = inside_priming(stream.ops, stream.strings)[cautious.sites.op]
-    return Placement(limits, draft, priming)
+    captures = inside_capture(stream.ops, stream.strings)[cautious.sites.op]
+    return Placement(limits, draft, captures)
 
 
 def estimate_lengths(
@@ -313,8 +313,8 @@ def _instances(
     )
     shaped = stream.ops.shapes[cautious.sites.op] >= 0
     visible = duration_catalogue.trusted_instances(key, shaped, placement.limits.seen, draft.seen)
-    # The priming work is capture's own, not the run's: it says nothing of the run's kernels.
-    evidence = visible & ~placement.priming & ~doubtful
+    # The capture's own work says nothing of the run's kernels.
+    evidence = visible & ~placement.captures & ~doubtful
     instances = duration_catalogue.Instances(
         key, name, shaped, draft.length, draft.length_low, draft.length_high, evidence, draft.start
     )
@@ -328,7 +328,7 @@ def _work(
     placement: Placement,
     lengths: Lengths,
 ) -> StreamKernels:
-    """Return the result of all phases, less the work that capture added itself."""
+    """Return the result of all phases."""
     sites, solution, placed = cautious.sites, cautious.solution, lengths.placed
     start_bound, length_bound = kernel_placement.placement_errors(placed, stream.c)
     length_bound = np.where(foreign_waits.possible_waits(stream, placed), MISSING, length_bound)
@@ -351,8 +351,8 @@ def _work(
         placed.evidence, np.where(cautious.blocked, MEMCPY, KERNEL).astype(np.int8),
         stream.c.latency_bound_ns,
     )  # fmt: skip
-    own = ~placement.priming
-    work = unknown_work.add_unknown_work(work.take(own), stream, cautious, likely)
+    own = ~placement.captures
+    work = unknown_work.add_unknown_work(work, stream, cautious, likely)
     lost = unbounded.all() and bool((work.evidence == BOUND).all())
     if lost and 0 < len(work) <= ERROR_RATE * len(stream.ops):
         return StreamKernels.none(elapsed_kind.nothing_placed(len(stream.ops)), basis)

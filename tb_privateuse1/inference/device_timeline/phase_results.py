@@ -143,11 +143,11 @@ class Likely(Struct, frozen=True):
 
 
 class Placement(Struct, frozen=True):
-    """Limits of each kernel, a draft of the estimates, and which are capture's ``priming`` work."""
+    """Limits of each kernel, a draft of the estimates, and which are the ``captures`` work."""
 
     limits: Placed
     draft: Placed
-    priming: Bools
+    captures: Bools
 
 
 class Lengths(Struct, frozen=True):

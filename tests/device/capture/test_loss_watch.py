@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tb_privateuse1.capture.demand.loss_watch import LossWatch
+from tb_privateuse1.capture.demand.watches import LossWatch
 from tb_privateuse1.capture.warnings import Notes
 
 
@@ -57,7 +57,7 @@ def test_a_device_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     watch, event = LossWatch(Notes()), Event()
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda _: True)
     monkeypatch.setattr(torch, "empty", lambda *_, dtype, **__: torch.zeros((), dtype=dtype))
-    monkeypatch.setattr("tb_privateuse1.capture.demand.loss_watch._event", lambda _: event)
+    monkeypatch.setattr("tb_privateuse1.capture.demand.watches._event", lambda _: event)
     watch._pending = (0, *watch._send(torch.tensor(float("nan"))))
     assert watch.lost(1, None) is None
     assert watch.lost(2, None) is None

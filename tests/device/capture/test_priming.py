@@ -120,6 +120,88 @@ def test_a_device_that_cannot_be_primed_is_recorded_all_the_same(done: Done) -> 
     assert [read(path)["primed"] for path in done.sidecars("failed")] == [[], []]
 
 
+def test_waits_in_a_step_are_primed_behind(tmp_path: Path) -> None:
+    """Else priming ends with the first wait: the rest of a step's work would stay hidden."""
+    script = """
+    torch.set_num_threads(1)
+    x = torch.randn(16, 16).to("refdev")
+    with capture.profile(schedule=schedule(wait=1, warmup=1, active=3, repeat=1),
+                         record_shapes=True, prime_ms="auto", on_trace_ready=log("log")) as prof:
+        for _ in range(5):
+            for _ in range(6):
+                for _ in range(8):
+                    idle()
+                    y = x + x
+                    idle()
+                    y = y.relu()
+                y.sum().item()
+            prof.step()
+    answer["codes"] = codes(prof)
+    answer["mode"] = str(torch.overrides._get_current_function_mode())
+    """
+    lines = [line[4:] for line in script.splitlines()]
+    done = device(tmp_path, WORK + "\n".join(lines))
+    assert done.answer == {"codes": [], "mode": "None"}
+    told = read(done.sidecars("log")[0])["primed"]
+    assert {one["step"] for one in told} == {"ProfilerStep#2"}
+    assert len(told) == 1 + 6
+    (trace,) = traces(done, "log")
+    assert trace.steps.primed.tolist() == [True, False, False]
+    rest = trace.kernels.take(trace.kernels.step > 0)
+    assert (rest.evidence == BOUND).mean() < 0.1
+
+
+class Waiting:
+    """A primer that is asked to prime a step, on the CPU's tensors as if they were a device's."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.primer = Primer("cpu", Notes())
+        self.shares: list[float] = []
+        monkeypatch.setattr(self.primer, "prime", self.prime)
+        monkeypatch.setattr(backend, "synchronize", lambda: None)
+
+    def prime(self, _step: str | None, _ms: float | None, share: float = priming.SHARE) -> None:
+        self.shares.append(share)
+        self.primer.busy = True
+
+
+def test_only_so_many_waits_of_a_step_are_primed_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = Waiting(monkeypatch)
+    waiting.primer.prime_behind_waits("ProfilerStep#2")
+    x = torch.ones(3)
+    for _ in range(priming.MOST_AGAIN + 5):
+        x.sum().item()
+    waiting.primer.finish()
+    x.sum().item()
+    assert waiting.shares == [priming.SHARE] + [priming.AGAIN] * priming.MOST_AGAIN
+    assert torch.overrides._get_current_function_mode() is None
+
+
+def test_a_mode_of_the_program_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that began in the primed step and ends behind it: ours is silent, and below."""
+    waiting = Waiting(monkeypatch)
+    waiting.primer.prime_behind_waits(None)
+    with torch.device("cpu"):
+        mode = torch.overrides._get_current_function_mode()
+        waiting.primer.finish()
+        assert torch.overrides._get_current_function_mode() is mode
+        torch.ones(3).sum().item()
+    assert waiting.shares == [priming.SHARE]
+    ours = torch.overrides._get_current_function_mode()
+    assert ours is not None
+    ours.__exit__(None, None, None)
+
+
+def test_compiled_functions_are_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._dynamo import utils
+
+    monkeypatch.setitem(utils.counters, "frames", {"total": 1})
+    waiting = Waiting(monkeypatch)
+    waiting.primer.prime_behind_waits(None)
+    assert torch.overrides._get_current_function_mode() is None
+    assert waiting.shares == [priming.SHARE]
+
+
 def test_priming_by_hand(tmp_path: Path) -> None:
     script = """
     x = torch.randn(64, 64).to("refdev")

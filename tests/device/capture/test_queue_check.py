@@ -104,7 +104,7 @@ def test_a_lost_core_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: Iterator[bytes] = iter([b"5 100 1", b"5 7100 2", b"5 7100 2"])
     monkeypatch.setattr(queue_check.time, "perf_counter_ns", lambda: next(times))
     monkeypatch.setattr(queue_check.os, "pread", lambda *_: next(waited))
-    clock = queue_check._CoreClock()
+    clock = queue_check.CoreClock()
     clock._file = 0
     assert clock.now_ns() == 9_000 - 7_100
 
@@ -114,7 +114,7 @@ def test_a_system_without_such_counts_has_the_plain_time(monkeypatch: pytest.Mon
         raise FileNotFoundError
 
     monkeypatch.setattr(queue_check.os, "open", missing)
-    with queue_check._CoreClock() as clock:
+    with queue_check.CoreClock() as clock:
         assert not clock.known
         assert clock.now_ns() <= clock.now_ns()
 

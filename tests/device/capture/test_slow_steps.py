@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tb_privateuse1.capture.demand.slow_steps import SlowSteps
+from tb_privateuse1.capture.demand.watches import SlowSteps
 
 MS = 1_000_000
 Draw = Callable[[np.random.Generator, int], np.ndarray]

@@ -66,7 +66,7 @@ def test_markers_tell_when_each_stream_came_to_the_end_of_a_step(tmp_path: Path)
     raw = chrome.read(str(done.traces("log")[0]))
     errors, bounds = [], []
     for markers in (None, sidecar.markers):
-        trace = inference.build_trace(raw, replace(sidecar, markers=markers))
+        trace = inference.build_trace(raw, replace(sidecar, markers=markers, first_ns=None))
         start = dict(zip(done.answer["external_id"], done.answer["start_ns"], strict=True))
         kernels = trace.kernels.take(trace.kernels.op >= 0)
         ids = trace.ops.external_id[kernels.op].tolist()

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture.memory_snapshot import MemorySnapshot
 from tb_privateuse1.capture.warnings import Notes
+from tb_privateuse1.capture.window_options import MemorySnapshot
 from tests.support.capture import CPU, read, written
 from tests.support.on_device import device
 

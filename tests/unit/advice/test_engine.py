@@ -18,10 +18,11 @@ from tb_privateuse1.advice.rules.rule import Precedence, Rule, RuleFinding
 from tb_privateuse1.advice.savings import Saving, Savings
 from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import intervals, uncertainty
 from tests.support import chinese, make
 from tests.support.program import Program, check
 from tests.support.repeats import repeats
+from tests.support.simulate import Op, simulate, step
 
 US = 1000
 TRACE = make.trace(make.op("aten::mm", 0, 1000), make.kernel("gemm", 0, 1000))
@@ -200,3 +201,20 @@ def test_savings_are_those_of_the_judged_steps(steps: int) -> None:
     (row,) = (one for one in result.rows if one.rule == "host_bound")
     assert row.saving_ns == pytest.approx(steps * 60 * 80_000, rel=0.03)
     assert row.saving_per_step_ns == pytest.approx(60 * 80_000, rel=0.03)
+
+
+def test_an_inferred_gain_counts_by_its_estimate_and_says_what_it_may_be() -> None:
+    """The bounds allow that the device was never idle: that silences nothing."""
+    work = [Op("aten::add", 36 * US, 1_000, 14 * US)] * 60
+    wait = "tb_privateuse1::window_start"
+    edge = Op(wait, 3_000, 1_000, blocking=True, category="user_annotation")
+    trace = simulate([edge, *(step(i, *work) for i in range(4)), edge]).trace
+    possibly = uncertainty.possibly_running(trace.kernels, int(trace.kernels.end_ns[-1]))
+    idle = intervals.subtract(intervals.union(trace.steps.start_ns, trace.steps.end_ns), possibly)
+    assert intervals.length(idle) < 0.01 * int(trace.kernels.end_ns[-1])
+    (row,) = (one for one in advise(trace).rows if one.rule == "host_bound")
+    assert row.saving_low_ns is not None
+    assert row.saving_ns is not None
+    assert row.saving_high_ns is not None
+    assert row.saving_low_ns < 0.005 * advise(trace).net_ns < row.saving_ns < row.saving_high_ns
+    assert "may also be nothing" in row.how

@@ -59,14 +59,16 @@ def test_idle_that_ends_with_a_late_launch_is_the_hosts() -> None:
     assert idle_us(trace) == 2 + 31
 
 
-def test_what_the_bounds_allow_is_not_idle() -> None:
-    """An idle class has only what is idle at all times that the bounds allow."""
+def test_idle_time_of_inferred_kernels_is_that_of_their_estimates() -> None:
+    """It is off by no more than their bounds."""
     pair = [Op("aten::mm", 10_000, 2_000, kernel=20_000), Op("aten::view", 200_000, 200)]
     result = simulate(pair * 100)
     truth = intervals.union(result.start_ns, result.end_ns)
     case = RuleContext(result.trace)
     assert intervals.length(case.idle) > 0
-    assert intervals.length(intervals.intersect(case.in_classes(*IDLE), truth)) == 0
+    kernels = result.trace.kernels
+    wrong = intervals.length(intervals.intersect(case.in_classes(*IDLE), truth))
+    assert wrong <= int((kernels.start_bound_ns + kernels.duration_bound_ns).sum())
 
 
 def test_without_device_times_only_a_host_alone_is_judged() -> None:

@@ -207,10 +207,27 @@ function range({ least_ns: least, most_ns: most }: Constant): string {
   return least === null ? texts.orLess(duration(most)) : texts.fromTo(duration(least), duration(most));
 }
 
+function help(r: Result, name: keyof typeof texts.solutionRows): string {
+  if (name === "elsewhere" && r.others.length > 0) return texts.seenBehind(r.others.join(", "));
+  if (name === "self_test_held" && r.self_test !== null) return texts.ofPlanted(count(r.self_test));
+  return texts.solutionRows[name].help;
+}
+
 function Solution({ result: r }: { result: Result }) {
-  const { marks, anchors, refuted_anchors, late_stamps, crossing, claims, dropped_claims, elsewhere } = r;
+  const {
+    marks,
+    anchors,
+    refuted_anchors,
+    late_stamps,
+    crossing,
+    claims,
+    dropped_claims,
+    elsewhere,
+    primed,
+    self_test_held,
+  } = r;
   const counts = { marks, anchors, refuted_anchors, late_stamps, crossing };
-  const values = { ...counts, claims, dropped_claims, elsewhere };
+  const values = { ...counts, claims, dropped_claims, elsewhere, primed, self_test_held };
   const rows = Object.entries(values) as [keyof typeof texts.solutionRows, number | null][];
   return (
     <section>
@@ -222,9 +239,7 @@ function Solution({ result: r }: { result: Result }) {
               <td>{texts.solutionRows[name].name}</td>
               <td class="number">{count(value)}</td>
               <td class="muted">
-                {name === "elsewhere" && r.others.length > 0
-                  ? texts.seenBehind(r.others.join(", "))
-                  : texts.solutionRows[name].help}
+                {help(r, name)}
                 {name === "dropped_claims" && r.dropped.length > 0 && (
                   <details>
                     <summary>{texts.droppedAt}</summary>

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from tb_privateuse1.trace import sum_bounds
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, EVENTS, MISSING
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
@@ -49,6 +51,33 @@ def test_other_steps_know_their_durations_then() -> None:
     assert others.duration_bound_ns.max() <= 6_000 < np.median(rest.duration_bound_ns)
 
 
+@pytest.mark.parametrize("length", [6 * US, 14 * US])
+def test_all_calls_of_a_key_share_the_interval_of_three_primed_ones(length: int) -> None:
+    """One call per step, of which three steps were primed: however many more there are."""
+    prime = Op(
+        "tb_privateuse1::prime", 2 * US, US, category="user_annotation",
+        children=(Op("aten::mm", 6 * US, US, 2_000 * US),),
+    )  # fmt: skip
+    wait = Op("synchronize", 10 * US, 10 * US, category="user_annotation", blocking=True)
+    own = Op("aten::add", 25 * US, 1_000, length)
+    steps = 40
+    program = [step(i, *((prime, own, wait) if i < 3 else (own, wait))) for i in range(steps)]
+    trace = simulate(program, shapes=SHAPES).trace
+    kernels = trace.kernels
+    assert len(kernels) == steps
+    hidden = kernels.take(kernels.step >= 3)
+    assert (hidden.evidence == EVENTS).sum() == 0
+    error = np.abs(hidden.end_ns - hidden.start_ns - length)
+    assert (error <= hidden.duration_bound_ns).all()
+    # Their interval is that of the three, not the host's 25 us.
+    seen = kernels.take(kernels.step < 3)
+    assert hidden.duration_bound_ns.max() <= seen.duration_bound_ns.max() + 2 * US
+    total = int((kernels.end_ns - kernels.start_ns).sum())
+    bound = sum_bounds.sum_bound(kernels.duration_bound_ns, kernels.error_group)
+    assert bound is not None
+    assert abs(total - steps * length) <= bound.bound_ns
+
+
 def test_starts_and_durations_stay_inside_their_bounds() -> None:
     result = run(primed=True)
     kernels = result.trace.kernels
@@ -72,6 +101,13 @@ def test_what_only_kept_the_device_busy_is_no_activity() -> None:
     (finding,) = (f for f in trace.meta.findings if f.code == "step_primed")
     assert "ProfilerStep#0" in finding.message
     assert finding.severity == "info"
+
+
+def test_the_page_tells_primed_durations_from_the_others() -> None:
+    told = method(run(primed=True).trace)
+    by_class = {one.evidence: one.kernels for one in told.evidence}
+    assert told.primed == by_class["catalogue"] > 0
+    assert method(run(primed=False).trace).primed is None
 
 
 def test_the_page_says_what_priming_would_bring() -> None:

@@ -107,7 +107,13 @@ export const method = {
       name: "Durations from other recordings",
       help: "Of this run; none was needed, or knew more.",
     },
+    primed: { name: "Durations from primed steps", help: "Of equal work, seen there behind a long kernel." },
+    self_test_held: {
+      name: "Self-test: bounds that held",
+      help: "The capture planted no kernels, or the host could not time them.",
+    },
   },
   droppedAt: "Their operators and starts",
+  ofPlanted: (all: string) => `Of ${all} bounds of kernels that the capture planted and the host timed.`,
   seenBehind: (others: string) => `The device was seen behind there: ${others}`,
 };

@@ -88,7 +88,10 @@ export const method: Translation<typeof english.method> = {
     claims: { name: "断言", help: "没有启动工作的区段，以及等待过的调用。" },
     dropped_claims: { name: "被舍弃的断言", help: "与设备时间矛盾。" },
     elsewhere: { name: "取自其他采集的时长", help: "同一运行的其他采集；未用到，或没有提供更多信息。" },
+    primed: { name: "取自预占用迭代的时长", help: "相同的工作，在那里排在一个长 kernel 之后而可见。" },
+    self_test_held: { name: "自检：成立的误差界", help: "采集没有植入内核，或主机无法为其计时。" },
   },
   droppedAt: "所在算子及其开始时间",
+  ofPlanted: (all) => `采集植入并由主机计时的内核共有 ${all} 个误差界。`,
   seenBehind: (others) => `以下采集中可见设备落后于主机：${others}`,
 };
