@@ -117,7 +117,8 @@ def build_trace(
     if trace.meta.timeline == "inferred":
         findings += task_queue.queue_findings(host.tasks)
     trace = replace(trace, meta=replace(trace.meta, findings=findings))
-    return unseen_work.mark(completeness.mark(trace), activities.unseen_ns)
+    timed = sidecar is not None and sidecar.first_ns is not None
+    return unseen_work.mark(completeness.mark(trace), activities.unseen_ns, timed=timed)
 
 
 def _infer(

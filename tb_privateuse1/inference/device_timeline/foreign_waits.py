@@ -27,14 +27,16 @@ _LONG_NS, _ALIKE = 50_000, 3
 long it takes."""
 
 
+def communicates(stream: StreamInput) -> bool:
+    """Return whether the program communicates on the device, as its ranges show."""
+    named = named_rows(stream.strings.all, stream.ops.name, _COMMUNICATES.match)
+    return bool(named.any())
+
+
 def possible_waits(stream: StreamInput, placed: Placed) -> Bools:
     """Return the kernels that nothing tells from a wait for communication."""
-    none = np.zeros(len(placed.row), np.bool_)
-    if stream.joins is not None or stream.measured is not None or not len(placed.row):
-        return none
-    named = named_rows(stream.strings.all, stream.ops.name, _COMMUNICATES.match)
-    if not named.any():
-        return none
+    if stream.joins is not None or stream.measured is not None or not communicates(stream):
+        return np.zeros(len(placed.row), np.bool_)
     key = stream.keys[placed.row]
     alone = np.bincount(key)[key] < _ALIKE
     shown = np.isin(placed.evidence, (EVENTS, END_PINNED))

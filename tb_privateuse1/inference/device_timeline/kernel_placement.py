@@ -200,7 +200,9 @@ def estimate_placement(
     tail = np.where(sites.copies, host // 2, tail)
     if shares is not None:
         tail = (np.minimum(host, shares.longest_ns) * (1 - shares.likely)).astype(np.int64)
-    tail = np.where(blocked, host - _PREPARE_NS, tail)
+    # A copy that took the host long waited for itself, if nothing tells that the host prepared it.
+    long = sites.copies & (host > LATE_RETURN_NS)
+    tail = np.where(blocked | long, host - _PREPARE_NS, tail)
     due = events.host_ns[last] - np.clip(tail, 0, host) + c.latency_ns
     if sites.launched is not None:
         due = sites.launched[0] + c.latency_ns
@@ -208,15 +210,17 @@ def estimate_placement(
     behind = begin >= events.host_ns[last] + c.latency_ns
     span = np.where(first == last - 1, (known.segment_low + known.segment_high)[last] // 2, 0)
     waited = bounds.low[last] > events.host_high_ns[last] + c.latency_ns + c.jitter_ns
-    length = np.where(waited, finish - c.event_ns - start, hidden_length(finish - start))
+    hidden = hidden_length(finish - start)
+    hidden = np.where(long, np.maximum(hidden, finish - start - LATE_RETURN_NS), hidden)
+    length = np.where(waited, finish - c.event_ns - start, hidden)
     measured = behind & (span > 0) & (span < UNKNOWN // 2) & ~blocked
     length = np.where(measured, span - c.event_ns - c.gap_ns // 2, length)
     length = np.clip(length, placed.length_low, placed.length_high)
     end = np.where(blocked, events.host_ns[last] - RETURN_NS, start + length)
     # A blocking operator prepares, launches, waits for the backlog and its work, and returns.
-    # A copy that waited long is what it waited for; of a short wait the host's part is not known.
-    worked = np.where(sites.copies, end - start - LATE_RETURN_NS, 0)
-    length = np.where(blocked, np.maximum(hidden_length(end - start), worked), length)
+    # Of a short wait the host's part is not known; a long one is the copy, less a late return.
+    worked = np.maximum(hidden_length(end - start), end - start - LATE_RETURN_NS)
+    length = np.where(blocked, np.where(sites.copies, worked, hidden_length(end - start)), length)
     length = np.clip(length, placed.length_low, placed.length_high)
     return replace(placed, start=start, length=length, end=end, seen=measured)
 

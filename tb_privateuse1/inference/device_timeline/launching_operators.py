@@ -22,7 +22,6 @@ from msgspec import Struct
 
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (
-    LATE_RETURN_NS,
     Bounds,
     Calibration,
     EventPairs,
@@ -345,8 +344,8 @@ def blocking_operators(
 ) -> Bools:
     """Return the operators that wait for the device: reads, and copies that waited by evidence.
 
-    A copy waited if the device is not behind at its end, and its host time is far above its device
-    time, or above that of operators that only launch: on an idle device both are the wait.
+    A copy waited if its host time is far above its device time and the device is not behind at its
+    end.
     """
     reads = named_rows(strings.all, ops.name, "aten::_local_scalar_dense".__eq__)
     copied = may & copy_operators(ops, strings)
@@ -354,11 +353,7 @@ def blocking_operators(
     caught_up = (
         bounds.low[events.end] <= events.host_high_ns[events.end] + c.latency_ns + c.jitter_ns
     )
-    leaf = events.end - events.start == 1
-    launches = may & ~copied & leaf
-    usual = int(np.median(host[launches])) if launches.any() else 0
-    waited = (ops.elapsed_ns != MISSING) & (host > ops.elapsed_ns + _WAIT_NS)
-    waited = (waited | (leaf & (host > usual + LATE_RETURN_NS))) & caught_up
+    waited = (ops.elapsed_ns != MISSING) & (host > ops.elapsed_ns + _WAIT_NS) & caught_up
     count = int(key.max(initial=-1)) + 1
     shown = np.bincount(key[copied & waited], minlength=count)
     behind = np.bincount(key[copied & ~caught_up], minlength=count)

@@ -13,7 +13,11 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.device_timeline import kernel_placement, launching_operators
+from tb_privateuse1.inference.device_timeline import (
+    foreign_waits,
+    kernel_placement,
+    launching_operators,
+)
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.phase_results import Cautious, Likely, StreamInput
 from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, StreamKernels
@@ -84,9 +88,11 @@ def unexplained_wait(stream: StreamInput, cautious: Cautious, likely: Likely) ->
     """Return how long events likely waited for a device without known work, in ns.
 
     They surely waited and were surely recorded before: work that nobody is known to have launched
-    ran then, or the device stalled. A stream beside others may have waited for these instead.
+    ran then, or the device stalled. A stream beside others, as of communication, may have waited
+    for these instead.
     """
-    if stream.joins is not None or not len(cautious.events):
+    beside = stream.joins is not None or foreign_waits.communicates(stream)
+    if beside or not len(cautious.events):
         return 0
     events, c, at = cautious.events, likely.c, likely.within.likely
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns

@@ -15,10 +15,11 @@ from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING, Trace
 
 
-def mark(trace: Trace, unseen_ns: int) -> Trace:
+def mark(trace: Trace, unseen_ns: int, *, timed: bool = False) -> Trace:
     """Return the trace, marked if events waited for longer than the error of its busy time.
 
-    ``unseen_ns``: how long they waited without known work.
+    ``unseen_ns``: how long they waited without known work. ``timed``: the backend told when they
+    were executed.
     """
     bound = uncertainty.union_bound(trace.kernels)
     if trace.meta.timeline != "inferred" or bound is None or unseen_ns <= bound:
@@ -34,10 +35,9 @@ def mark(trace: Trace, unseen_ns: int) -> Trace:
     )
     finding = Finding("work_unseen", message, hint, None, "warning", DEVICE)
     findings = (*trace.meta.findings, finding)
+    marked = replace(trace, meta=replace(trace.meta, unseen_work=True, findings=findings))
+    if timed:
+        return marked
     # Unseen work delays all that was launched behind it: nothing bounds when that began.
     unknown = np.full(len(trace.kernels), MISSING)
-    return replace(
-        trace,
-        kernels=replace(trace.kernels, start_bound_ns=unknown),
-        meta=replace(trace.meta, unseen_work=True, findings=findings),
-    )
+    return replace(marked, kernels=replace(trace.kernels, start_bound_ns=unknown))

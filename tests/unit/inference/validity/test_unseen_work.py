@@ -22,6 +22,8 @@ def test_waits_beyond_the_error_of_the_busy_time_make_it_a_lower_limit() -> None
     assert device_times.known_bound(marked, bound) is None
     assert device_times.lacking_steps(marked).all()
     assert (marked.kernels.start_bound_ns == MISSING).all()
+    timed = unseen_work.mark(trace, bound + 5_000 * US, timed=True)
+    assert (timed.kernels.start_bound_ns == trace.kernels.start_bound_ns).all()
     assert (marked.kernels.start_ns == trace.kernels.start_ns).all()
     verdict = overview(marked).verdict
     assert verdict is not None
