@@ -49,7 +49,7 @@ class Primer:
     _product_ns: int = 0
     _stepped_ns: int | None = None
     _step_ns: int | None = None
-    _behind: _BehindWaits | None = None
+    _behind: Any = None
     busy: bool = False
     """Whether the device was kept busy in this step."""
 
@@ -126,7 +126,8 @@ class Primer:
         mode, self._behind, self.busy = self._behind, None, False
         if mode is not None:
             mode.left = 0
-            if torch.overrides._get_current_function_mode() is mode:  # else one of the program's
+            overrides: Any = torch.overrides
+            if overrides._get_current_function_mode() is mode:  # else one of the program's
                 mode.__exit__(None, None, None)
 
     def _timed(self) -> int:
