@@ -49,7 +49,7 @@ class Primer:
     _product_ns: int = 0
     _stepped_ns: int | None = None
     _step_ns: int | None = None
-    _behind: _BehindWaits | None = None
+    _behind: Any = None
     busy: bool = False
     """Whether the device was kept busy in this step."""
 
@@ -103,9 +103,8 @@ class Primer:
         self.prime(step, None)
         compiler: Any = sys.modules.get("torch._dynamo.utils")
         if self.busy and not (compiler and compiler.counters.get("frames")):
-            mode: Any = _BehindWaits(self, step)
-            self._behind = mode
-            mode.__enter__()
+            self._behind = _BehindWaits(self, step)
+            self._behind.__enter__()
 
     def finish(self) -> None:
         """Let the device catch up before the next step, if it was kept busy in this one."""
@@ -127,8 +126,8 @@ class Primer:
         mode, self._behind, self.busy = self._behind, None, False
         if mode is not None:
             mode.left = 0
-            modes: Any = torch.overrides
-            if modes._get_current_function_mode() is mode:  # else one of the program's
+            overrides: Any = torch.overrides
+            if overrides._get_current_function_mode() is mode:  # else one of the program's
                 mode.__exit__(None, None, None)
 
     def _timed(self) -> int:

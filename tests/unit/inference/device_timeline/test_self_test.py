@@ -9,6 +9,7 @@ import pytest
 from tb_privateuse1.inference.device_timeline import self_test
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.method import method
+from tests.support import make
 from tests.support.simulate import GAP, LATENCY, MARK, Op, simulate, step
 
 US = 1_000
@@ -98,3 +99,11 @@ def test_kernels_back_to_back_without_what_lies_between_fail() -> None:
     """As sums of kernels were once placed, while events cost the device 4 us each."""
     told = method(record(timed(mark=4 * US)))
     assert (told.self_test_held or 0) < 0.9 * (told.self_test or 0)
+
+
+def test_memory_that_the_capture_allocated_is_not_the_programs() -> None:
+    trace = make.trace(
+        make.op("aten::add", 0, 10, id=1), make.memory(5, 8, 64), make.memory(105, 80, 1064),
+        make.annotation(self_test.SELF_TEST, 100, 200), make.memory(210, -80, 64),
+    )  # fmt: skip
+    assert trace.memory.ts_ns.tolist() == [5_000]
