@@ -123,6 +123,16 @@ ADVICE = (
         "    return _C.elapsed_streams()",
     ),
     Advice(
+        "event_times",
+        say("Report event times"),
+        say(
+            "One function of the backend's module reports when the device executed the two events "
+            "of an operator; starts and streams are measured then."
+        ),
+        "def event_times() -> tuple[int, int]:  # ns after an event that stays the same\n"
+        "    return _C.event_times()",
+    ),
+    Advice(
         "native",
         say("Measure each kernel"),
         say(
@@ -253,6 +263,12 @@ def _of_solution(trace: Trace) -> Iterator[Limit]:
             total=marks,
         )
         yield Limit("contradictions", say("Contradictions"), message, None, None, None, None)
+    if marks and not grounds.counts.get("measured_marks"):
+        message = say(
+            "Only the time between two events is known: how far the device was behind the host is "
+            "inferred."
+        )
+        yield Limit("elapsed_only", say("No event times"), message, None, None, None, "event_times")
     if len(trace.lanes) == 1:
         message = say(
             "Events see the current stream only; work on another shows as the wait for it."

@@ -338,6 +338,7 @@ def _work(
     counts = {
         **stream_findings.solution_counts(solution, len(stream.events)),
         "elsewhere": lengths.helped,
+        "measured_marks": 0 if stream.measured is None else len(stream.events),
     }
     basis = replace(
         stream.basis,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tb_privateuse1.analysis.kernels import inference_limits
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import kernel, launch, op, trace
+from tests.support.simulate import Op, linear, simulate, step
 
 
 def advice(made: Trace) -> list[str]:
@@ -38,3 +39,14 @@ def test_every_advice_has_one_code() -> None:
     """Codes are unique."""
     codes = [one.code for one in inference_limits.ADVICE]
     assert len(set(codes)) == len(codes)
+
+
+def test_event_times_are_advised_where_the_backend_reports_none() -> None:
+    """With them nothing is left to say of how far the device was behind."""
+    layers = [linear(20_000, 150_000)] * 4
+    edge = Op(
+        "tb_privateuse1::window_start", 3_000, 1_000, blocking=True, category="user_annotation"
+    )
+    program = [edge, *(step(i, *layers) for i in range(4)), edge]
+    assert "event_times" in advice(simulate(program).trace)
+    assert "event_times" not in advice(simulate(program, event_times=(0, 0.0)).trace)
