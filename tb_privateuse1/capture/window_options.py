@@ -1,4 +1,4 @@
-"""What only some windows record: stacks and shapes in each n-th, and the allocator's history.
+"""Record in some windows only: stacks and shapes in each n-th, and the allocator's history.
 
 ``torch.<device>.memory`` keeps the history as torch's own memory tools read it; CUDA has it, other
 backends may.

@@ -161,7 +161,7 @@ class CoreClock:
 
     @property
     def known(self) -> bool:
-        """Whether waits for a core are counted."""
+        """Return whether waits for a core are counted."""
         return self._file >= 0
 
     def now_ns(self) -> int:

@@ -127,7 +127,7 @@ def _period(rows: Rows, ops: Ops, between: int) -> tuple[int, int] | None:
     low, high = int(many[0] - one[1]) // more, int(many[1] - one[0]) // more
     launches = np.diff(ops.start_ns[rows.op])[rows.place[1:] > 0]
     timed = low >= _LAUNCHES * int(np.median(launches)) and high - low <= _VAGUE * low
-    # One alone takes the device as long, so that rows of which each takes longer were held up.
+    # One alone takes the device as long, so that longer rows were all held up.
     return (low, high) if timed and high <= int(one[1]) + between else None
 
 
@@ -157,10 +157,10 @@ def failed(held: int, total: int) -> tuple[Finding, ...]:
 
 def _rows(ops: Ops, strings: Strings, sidecar: Sidecar) -> Rows | None:
     """Return the planted operators, row by row; None without several alone and several rows."""
-    told = sidecar.facts.get("self_test")
-    if not isinstance(told, list) or not all(_is_row(row) for row in told):
+    stated = sidecar.facts.get("self_test")
+    if not isinstance(stated, list) or not all(_is_row(row) for row in stated):
         return None
-    count, taken, waited = np.array(told, np.int64).reshape(-1, 3).T
+    count, taken, waited = np.array(stated, np.int64).reshape(-1, 3).T
     sizes = np.unique(count)
     few = min((count == size).sum() for size in sizes) if len(sizes) else 0
     if len(sizes) != _SIZES or sizes[0] != 1 or few < _TRIES:

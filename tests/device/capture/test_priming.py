@@ -142,9 +142,9 @@ def test_waits_in_a_step_are_primed_behind(tmp_path: Path) -> None:
     lines = [line[4:] for line in script.splitlines()]
     done = device(tmp_path, WORK + "\n".join(lines))
     assert done.answer == {"codes": [], "mode": "None"}
-    told = read(done.sidecars("log")[0])["primed"]
-    assert {one["step"] for one in told} == {"ProfilerStep#2"}
-    assert len(told) == 1 + 6
+    primed = read(done.sidecars("log")[0])["primed"]
+    assert {one["step"] for one in primed} == {"ProfilerStep#2"}
+    assert len(primed) == 1 + 6
     (trace,) = traces(done, "log")
     assert trace.steps.primed.tolist() == [True, False, False]
     rest = trace.kernels.take(trace.kernels.step > 0)

@@ -53,7 +53,7 @@ def test_other_steps_know_their_durations_then() -> None:
 
 @pytest.mark.parametrize("length", [6 * US, 14 * US])
 def test_all_calls_of_a_key_share_the_interval_of_three_primed_ones(length: int) -> None:
-    """One call per step, of which three steps were primed: however many more there are."""
+    """One call per step, three of them primed: however many more there are."""
     prime = Op(
         "tb_privateuse1::prime", 2 * US, US, category="user_annotation",
         children=(Op("aten::mm", 6 * US, US, 2_000 * US),),
@@ -104,9 +104,9 @@ def test_what_only_kept_the_device_busy_is_no_activity() -> None:
 
 
 def test_the_page_tells_primed_durations_from_the_others() -> None:
-    told = method(run(primed=True).trace)
-    by_class = {one.evidence: one.kernels for one in told.evidence}
-    assert told.primed == by_class["catalogue"] > 0
+    page = method(run(primed=True).trace)
+    by_class = {one.evidence: one.kernels for one in page.evidence}
+    assert page.primed == by_class["catalogue"] > 0
     assert method(run(primed=False).trace).primed is None
 
 

@@ -51,8 +51,8 @@ def record(rows: list[list[int]] | None) -> Trace:
 
 def test_bounds_that_hold_are_counted() -> None:
     trace = record(timed())
-    told = method(trace)
-    assert told.self_test == told.self_test_held == sum(ROWS) + 2 * 7
+    page = method(trace)
+    assert page.self_test == page.self_test_held == sum(ROWS) + 2 * 7
     assert "self_test_failed" not in {one.code for one in trace.meta.findings}
 
 
@@ -86,8 +86,8 @@ def test_kernels_of_another_length_fail(wrong: float) -> None:
 
 def test_a_host_without_a_core_fails_nothing() -> None:
     """What the system tells of it is doubt of the host's times."""
-    told = method(record(timed(lost=60 * US)))
-    assert told.self_test == told.self_test_held
+    page = method(record(timed(lost=60 * US)))
+    assert page.self_test == page.self_test_held
 
 
 def test_rows_that_were_all_held_up_judge_nothing() -> None:
@@ -97,8 +97,8 @@ def test_rows_that_were_all_held_up_judge_nothing() -> None:
 
 def test_kernels_back_to_back_without_what_lies_between_fail() -> None:
     """As sums of kernels were once placed, while events cost the device 4 us each."""
-    told = method(record(timed(mark=4 * US)))
-    assert (told.self_test_held or 0) < 0.9 * (told.self_test or 0)
+    page = method(record(timed(mark=4 * US)))
+    assert (page.self_test_held or 0) < 0.9 * (page.self_test or 0)
 
 
 def test_memory_that_the_capture_allocated_is_not_the_programs() -> None:
