@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.simulation.host_points import Points
@@ -58,11 +59,10 @@ def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) ->
 
     With ``of_stacks`` for Python frames alone, which a recording without stacks does not have.
     """
-    ranges, of_frames = _driving_ranges(trace)
-    counted = of_frames if of_stacks else ranges
-    if not len(counted.thread):
-        return np.zeros(len(points))
-    taken = _each_ns(ranges) * _counts(points, counted)
+    events = find_events(trace)
+    of_frames = _driving_ranges(trace)[1]
+    counted = _by_thread(of_frames) if of_stacks else events.by_thread
+    taken = events.usual_ns * events_before(replace(events, by_thread=counted), points)
     return np.minimum(taken / np.maximum(points.gap_ns, 1), MOST)
 
 
@@ -90,10 +90,14 @@ def find_events(trace: Trace) -> Events:
     ranges = _driving_ranges(trace)[0]
     if not len(ranges.thread):
         return Events({}, 0.0, 0.0)
+    return Events(_by_thread(ranges), _each_ns(ranges) / 2, _each_ns(ranges, COSTLY) / 2)
+
+
+def _by_thread(ranges: Ranges) -> dict[int, I64]:
+    """Return the starts and ends of ranges in order, by thread."""
     edges = np.concatenate((ranges.start_ns, ranges.end_ns))
     thread = np.concatenate((ranges.thread, ranges.thread))
-    by_thread = {one: np.sort(edges[rows]) for one, rows in groupby.split_by_value(thread)}
-    return Events(by_thread, _each_ns(ranges) / 2, _each_ns(ranges, COSTLY) / 2)
+    return {one: np.sort(edges[rows]) for one, rows in groupby.split_by_value(thread)}
 
 
 def events_before(events: Events, points: Points) -> Shares:
@@ -146,15 +150,3 @@ def _each_ns(ranges: Ranges, percentile: int = USUAL) -> float:
     order = np.lexsort((edges, thread))
     between = np.diff(edges[order])[np.diff(thread[order]) == 0]
     return min(2 * float(np.percentile(between, percentile)), _MOST_EVENT_NS)
-
-
-def _counts(points: Points, ranges: Ranges) -> I64:
-    """Return the number of starts on its thread between each point and the one before it."""
-    found = np.zeros(len(points), np.int64)
-    for one, rows in groupby.split_by_value(ranges.thread):
-        low, high = np.searchsorted(points.thread, [one, one + 1])
-        at, before = points.at_ns[low:high], points.before[low:high]
-        since = np.where(before >= 0, points.at_ns[before], at)
-        starts = np.sort(ranges.start_ns[rows])
-        found[low:high] = np.searchsorted(starts, at) - np.searchsorted(starts, since)
-    return found
