@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.comparison.significance import Sample
+from tb_privateuse1.analysis.comparison.significance import Cells, Sample
 from tb_privateuse1.analysis.flame.tree import DEVICE, FRAME, NOWHERE, Label, Tree, assemble
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace import call_tree, intervals
@@ -97,6 +97,7 @@ def sample(tree: Tree, chosen: Bools, steps: I64) -> Sample:
     """Return the time of the chosen nodes over some rows of ``trace.steps``.
 
     With a chosen node, those around it are chosen. A sample's rows are the chosen nodes in order.
+    Where they are too many for one table, the sample has no cells.
     """
     rows = np.flatnonzero(chosen)
     place = positions(rows, len(tree))
@@ -110,12 +111,17 @@ def sample(tree: Tree, chosen: Bools, steps: I64) -> Sample:
     mean = tree.total[rows] / count
     squares = np.zeros(len(rows))
     width = max(_CELLS // max(len(rows), 1), 1)
+    known: Cells | None = None
     for first in range(0, count, width):
         here = (column >= first) & (column < first + width)
         cells = np.zeros((len(rows), min(width, count - first)), np.int64)
         np.add.at(cells, (node[here], column[here] - first), own[here])
-        squares += ((_with_rows_below(parent, cells) - mean[:, None]) ** 2).sum(axis=1)
-    return Sample(mean, squares / max(count - 1, 1), len(steps))
+        total = _with_rows_below(parent, cells)
+        squares += ((total - mean[:, None]) ** 2).sum(axis=1)
+        if count <= width:
+            row, at_step = np.nonzero(total)
+            known = Cells(row, at_step, total[row, at_step].astype(np.int64))
+    return Sample(mean, squares / max(count - 1, 1), len(steps), known)
 
 
 def _columns(step: I32, steps: I64) -> I32:

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison import significance
+from tb_privateuse1.analysis.comparison.repeats import same_steps
 from tb_privateuse1.analysis.comparison.rows import Status
 from tb_privateuse1.analysis.comparison.significance import Verdict
 from tb_privateuse1.analysis.flame import compared
@@ -121,7 +122,7 @@ def flame_diff(
     return FlameDiff(
         provenance=provenance(trace, now),
         base=provenance(base, old),
-        rows=tuple(_rows(sides, rows, at)),
+        rows=tuple(_rows(sides, rows, at, repeats=same_steps(old, now))),
         by=unit,
         base_steps=len(base_steps),
         now_steps=len(now_steps),
@@ -153,12 +154,15 @@ class _Side(Struct, frozen=True):
         return None if known is None else known / max(len(self.steps), 1)
 
 
-def _rows(sides: tuple[_Side, _Side], nodes: list[int], at: dict[int, int]) -> list[FlameDiffNode]:
+def _rows(
+    sides: tuple[_Side, _Side], nodes: list[int], at: dict[int, int], *, repeats: bool
+) -> list[FlameDiffNode]:
     tree = sides[1].tree
     chosen = np.zeros(len(tree), np.bool_)
     chosen[nodes] = True
     place = np.cumsum(chosen) - 1
-    noise = significance.noise(*(compared.sample(s.tree, chosen, s.steps) for s in sides))
+    samples = [compared.sample(s.tree, chosen, s.steps) for s in sides]
+    noise = significance.noise(*samples, repeats=repeats)
     rows = []
     for node in nodes:
         before, after = (side.known(int(side.tree.total[node])) for side in sides)
