@@ -274,8 +274,8 @@ def _with_refuted_names(stream: StreamInput, prior: Prior) -> tuple[StreamInput,
     )
     if (may == stream.may).all():
         return stream, prior
-    told = replace(stream, may=may)
-    return told, solve_prior(told)
+    corrected = replace(stream, may=may)
+    return corrected, solve_prior(corrected)
 
 
 def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:

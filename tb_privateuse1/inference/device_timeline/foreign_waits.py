@@ -23,8 +23,8 @@ _COMMUNICATES = re.compile(
 MPI communicate on the host."""
 
 _LONG_NS, _ALIKE = 50_000, 3
-"""Work of less time is no wait for communication among ranks; so many calls of equal work tell how
-long it takes."""
+"""Work of less time is no wait for communication among ranks; from that many equal calls on, they
+show how long one takes."""
 
 
 def communicates(stream: StreamInput) -> bool:

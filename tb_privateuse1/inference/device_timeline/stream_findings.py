@@ -53,7 +53,7 @@ def contradicted(solution: Solution, stream: StreamInput) -> StreamKernels | Non
 
 
 def batched_finding(count: int) -> tuple[Finding, ...]:
-    """Return a finding if the device works in batches, as so many calls that waited show."""
+    """Return a finding if the device works in batches, as calls that waited show."""
     if not count:
         return ()
     message = say(

@@ -18,7 +18,7 @@ from tb_privateuse1.trace.model import MISSING, Trace
 def mark(trace: Trace, unseen_ns: int, *, timed: bool = False) -> Trace:
     """Return the trace, marked if events waited for longer than the error of its busy time.
 
-    ``unseen_ns``: how long they waited without known work. ``timed``: the backend told when they
+    ``unseen_ns``: how long they waited without known work. ``timed``: the backend reports when they
     were executed.
     """
     bound = uncertainty.union_bound(trace.kernels)
