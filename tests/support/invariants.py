@@ -131,8 +131,10 @@ def of_time(trace: Trace) -> None:
     of_account(result)
     own, rows = operators(trace, window="all"), kernels(trace, window="all")
     assert own.device_self_ns is not None
-    assert own.unlinked_device_ns is not None
-    assert own.device_self_ns + own.unlinked_device_ns == rows.total_ns
+    if own.unlinked_device_ns is None:  # work that nobody launched is a lower limit
+        assert trace.meta.unseen_work
+    else:
+        assert own.device_self_ns + own.unlinked_device_ns == rows.total_ns
     assert sum(r.total_ns for r in rows.rows) == rows.total_ns
     assert (links.linked, links.device_ns) == (totals.linked, rows.total_ns)
     assert links.unlinked_device_ns == own.unlinked_device_ns
@@ -197,7 +199,7 @@ def of_differences(trace: Trace) -> None:
     for by in names:
         one = diff(trace, trace, by=by)
         # Of what lacks activities, nothing says whether it is the same.
-        doubt = {"unknown"} if trace.meta.lost_launches else set()
+        doubt = {"unknown"} if trace.meta.lost_launches or trace.meta.unseen_work else set()
         assert {r.verdict for r in one.rows} <= {"same"} | doubt
         assert {f.verdict for f in one.figures} <= {"same", "unknown"}
         outermost = [r.now_ns for r in one.rows if r.parent is None]

@@ -17,7 +17,8 @@ import sys
 import traceback
 import warnings
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -103,23 +104,64 @@ def truth(folder: Path) -> dict[str, Any]:
     return content
 
 
+SELF_TEST = "tb_privateuse1::self_test"
+"""The annotation around the operators that capture plants itself: they are not the program's."""
+
+
 def rows(prof: Any) -> list[Average]:
-    """The operators of a profile by name and shapes. torch has microseconds, in floats.
+    """The program's operators by name and shapes. torch has microseconds, in floats.
 
     Its tables mix in annotations, Python functions, memory, and the device's calls and kernels.
     """
-    operators = {event.name for event in prof.events() if event.activity_type == "cpu_op"}
+    events = prof.events()
+    operators = {event.name for event in events if event.activity_type == "cpu_op"}
+    found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for row in prof.key_averages(group_by_input_shape=True):
+        if row.key in operators:
+            _count(found[row.key, str(row.input_shapes or "")], row, row.count)
+    for event in _planted(events):
+        _count(found[event.key, str(event.input_shapes or "")], event, 1, -1)
     return [
-        Average(
-            row.key,
-            str(row.input_shapes or ""),
-            row.count,
-            round(row.self_cpu_time_total * 1000),
-            round(row.cpu_time_total * 1000),
-        )
-        for row in prof.key_averages(group_by_input_shape=True)
-        if row.key in operators
+        Average(*key, one["calls"], one["own"], one["total"])
+        for key, one in found.items()
+        if one["calls"]
     ]
+
+
+def _count(to: Counter[str], row: Any, calls: int, sign: int = 1) -> None:
+    own, total = (round(us * 1000) for us in (row.self_cpu_time_total, row.cpu_time_total))
+    to.update(calls=sign * calls, own=sign * own, total=sign * total)
+
+
+def _planted(events: Iterable[Any]) -> list[Any]:
+    """The operators inside the self-test."""
+    ranges = [event for event in events if event.name == SELF_TEST]
+    return [
+        event
+        for event in events
+        if event.activity_type == "cpu_op"
+        and any(
+            event.thread == around.thread
+            and around.time_range.start <= event.time_range.start <= around.time_range.end
+            for around in ranges
+        )
+    ]
+
+
+def planted_ids(trace: Path) -> set[int]:
+    """The External ids of the operators inside the self-test of a trace."""
+    events = json.loads(trace.read_text())["traceEvents"]
+    ranges = [event for event in events if event.get("name") == SELF_TEST and "dur" in event]
+    return {
+        event["args"]["External id"]
+        for event in events
+        if event.get("cat") == "cpu_op"
+        and any(
+            event["tid"] == around["tid"]
+            and around["ts"] <= event["ts"] <= around["ts"] + around["dur"]
+            for around in ranges
+        )
+    }
 
 
 def _profiler() -> Any:

@@ -67,10 +67,12 @@ def launched(folder: Path) -> list[dict[str, Any]]:
 
 
 def operators(folder: Path) -> dict[int, str]:
-    """The names of the recorded operators by their External ids."""
+    """The names of the program's recorded operators by their External ids."""
     (trace,) = folder.glob("*.pt.trace.json")
     events = json.loads(trace.read_text())["traceEvents"]
-    return {e["args"]["External id"]: e["name"] for e in events if e.get("cat") == "cpu_op"}
+    planted = recording.planted_ids(trace)
+    found = {e["args"]["External id"]: e["name"] for e in events if e.get("cat") == "cpu_op"}
+    return {number: name for number, name in found.items() if number not in planted}
 
 
 def by_operator(folder: Path) -> Counter[str]:

@@ -131,8 +131,10 @@ def test_a_table_as_csv(page: Dashboard, tmp_path: Path) -> None:
         page.get("csv-constants").click()
     caught.value.save_as(tmp_path / "c.csv")
     lines = list(csv.DictReader((tmp_path / "c.csv").read_text().splitlines()))
-    now = told(page, "run=inferred")["constants"]
-    assert lines == [{k: "" if v is None else str(v) for k, v in c.items()} for c in now]
+    answer = told(page, "run=inferred")
+    window = {"window": answer["provenance"]["window"]["text"]}
+    rows = [{**constant, **window} for constant in answer["constants"]]
+    assert lines == [{k: "" if v is None else str(v) for k, v in one.items()} for one in rows]
 
 
 def test_a_refused_timeline_has_its_reason_and_what_to_change(page: Dashboard) -> None:

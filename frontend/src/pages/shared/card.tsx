@@ -1,6 +1,8 @@
 // A part of a page with its own data: a placeholder of its height, an error of its own, or its content.
 import type { ComponentChildren } from "preact";
+import { useContext } from "preact/hooks";
 import type { Resource } from "../../state/use-result";
+import { WindowContext, windowsOf } from "../../widgets/window-context";
 import { t } from "../../i18n";
 import "./card.css";
 
@@ -14,7 +16,14 @@ interface CardProps<T> {
 
 /** Nothing once reading was canceled: the page says so. */
 export function Card<T>({ title, lines, resource: { loaded, retry }, children }: CardProps<T>) {
-  if (loaded.status === "ready") return <>{children(loaded.value)}</>;
+  const around = useContext(WindowContext);
+  if (loaded.status === "ready") {
+    return (
+      <WindowContext.Provider value={windowsOf(loaded.value, around)}>
+        {children(loaded.value)}
+      </WindowContext.Provider>
+    );
+  }
   if (loaded.status === "canceled") return null;
   return (
     <section class="card" aria-busy={loaded.status === "loading"}>
