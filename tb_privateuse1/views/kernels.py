@@ -71,7 +71,7 @@ class KernelRow(Struct, frozen=True):
     p95_bound_ns: int | None
     min_bound_ns: int | None
     max_bound_ns: int | None
-    """How far off the mean and the others may be."""
+    """How far off the mean and the others may be; null if activities may be missing."""
     bounded_share: float
     """The part of ``total_ns`` with limits only (evidence ``bound``), 0 to 1."""
     share: float
@@ -325,12 +325,14 @@ class _Rows:
             p95_ns=round(_p95(times)),
             min_ns=int(times[0]),
             max_ns=int(times[-1]),
-            bound_ns=None if bound is None else self._of_total(bound.bound_ns),
-            mean_bound_ns=None if bound is None else round(bound.bound_ns / len(times)),
-            median_bound_ns=uncertainty.bound_of(np.median, times, error),
-            p95_bound_ns=uncertainty.bound_of(_p95, times, error),
-            min_bound_ns=uncertainty.bound_of(np.min, times, error),
-            max_bound_ns=uncertainty.bound_of(np.max, times, error),
+            bound_ns=self._known(None if bound is None else bound.bound_ns),
+            mean_bound_ns=self._known(
+                None if bound is None else round(bound.bound_ns / len(times))
+            ),
+            median_bound_ns=self._known(uncertainty.bound_of(np.median, times, error)),
+            p95_bound_ns=self._known(uncertainty.bound_of(_p95, times, error)),
+            min_bound_ns=self._known(uncertainty.bound_of(np.min, times, error)),
+            max_bound_ns=self._known(uncertainty.bound_of(np.max, times, error)),
             bounded_share=only / total if total else 0.0,
             share=total / self.whole if self.whole else 0.0,
             short_calls=int((times < self._short).sum()),
@@ -341,8 +343,8 @@ class _Rows:
             longest_row=int(self._chosen[members[-1]]),
         )
 
-    def _of_total(self, bound_ns: int) -> int | None:
-        """Return the bound of a total; None if a missing stream may have more of it."""
+    def _known(self, bound_ns: int | None) -> int | None:
+        """Return a bound; None if the recording may lack activities of the row."""
         return device_times.known_bound(self._trace, bound_ns)
 
     def _config(self, one: int) -> dict[str, Any]:

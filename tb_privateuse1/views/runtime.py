@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.account.table import has_account
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.recording.window import Window
-from tb_privateuse1.trace import device_times, intervals
+from tb_privateuse1.trace import device_times, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
@@ -42,7 +42,9 @@ class RuntimeRow(Struct, frozen=True):
     activities: int | None
     """Kernels, copies and fills that these calls launched; null if no launch is known."""
     device_ns: int | None
-    """Their time on the device; null without device times."""
+    """Their time on the device; null without device times, a lower bound if some are missing."""
+    device_bound_ns: int | None
+    """How far off ``device_ns`` may be; 0 for measured times, null if that is not known."""
     operator: str | None
     """The operator with most of the time of these calls; null outside of operators."""
     function: str | None
@@ -138,6 +140,8 @@ class _Calls:
         self._linked = bool((kernels.launch >= 0).any())
         self._activities = np.bincount(launched[launched >= 0], minlength=count)
         self._device_ns = sums(launched, kernels.end_ns - kernels.start_ns, count)
+        bounds = sum_bounds.duration_sum_bounds(launched, kernels, count)
+        self._device_bound_ns = device_times.known_bounds(trace, bounds)
         self._operator = self._operators(group, duration)
 
     def row(self, i: int, length_ns: int) -> RuntimeRow:
@@ -161,6 +165,9 @@ class _Calls:
             activities=int(self._activities[i]) if self._linked else None,
             device_ns=(
                 device_times.known_sum(trace, int(self._device_ns[i])) if self._linked else None
+            ),
+            device_bound_ns=(
+                uncertainty.known_bound(self._device_bound_ns[i]) if self._linked else None
             ),
             operator=trace.text(operator) if operator >= 0 else None,
             function=function.title if function else None,

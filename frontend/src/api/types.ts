@@ -2045,6 +2045,7 @@ export interface RuntimeRow {
   device_idle_ns: number | null;
   activities: number | null;
   device_ns: number | null;
+  device_bound_ns: number | null;
   operator: string | null;
   function: string | null;
   typical_row: number;

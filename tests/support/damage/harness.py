@@ -15,6 +15,7 @@ from tb_privateuse1.views.overview import Overview, overview
 from tests.support import make
 from tests.support.damage.changes import DAMAGES
 from tests.support.damage.recordings import program, shared, shared_recording
+from tests.support.damage.view_figures import Figure, bounded, claims, kinds_of, table_figures
 
 Outcome = Literal["equal", "within", "unknown", "noted", "silent"]
 """``equal``: the same figure; ``within``: the stated bounds contain it; ``unknown``: it is null, or
@@ -25,18 +26,11 @@ _TOTALS = ("busy", "compute", "communication", "memcpy", "memset", "overlap", "s
 _PARTS = ("duration", "kernel", "memcpy", "memset", "communication", "runtime", "cpu", "other")
 _UNDECIDED = ("undecided", "outside")
 _ROUNDING = 1e-9
-
-
-class Figure(NamedTuple):
-    """A figure with its limits; None: not known."""
-
-    value: float | None
-    low: float | None
-    high: float | None
+_NO_SAVING = Figure(0.0, 0.0, 0.0)
 
 
 class Answer(NamedTuple):
-    """What the views say of a recording."""
+    """What the views and the advice say of a recording."""
 
     steps: tuple[str, ...]
     """Without their ranges, figures of the steps' windows are of the whole recording."""
@@ -47,6 +41,8 @@ class Answer(NamedTuple):
     """The class of time that the verdict names; None if it names none."""
     shares: dict[str, float]
     """Of the judged time, by class."""
+    claims: dict[str, Figure]
+    """What the advice would save, by rule."""
     findings: frozenset[tuple[str, str]]
     """The findings that doubt figures: code and message."""
     affected: frozenset[str]
@@ -64,9 +60,10 @@ def answer(trace: Trace) -> Answer:
     return Answer(
         tuple(_window(step) for step in shown.steps if step.duration_ns),
         shown.recording.judged_steps if shown.recording else (),
-        dict((*_figures(overview(trace, window="all")), *_steady(shown))),
+        dict((*_figures(overview(trace, window="all")), *_steady(shown), *table_figures(trace))),
         limit.time_class if limit and named else None,
         {one.name: one.share for one in classes},
+        claims(trace),
         frozenset((f.code, str(f.message)) for f in doubts),
         frozenset(kind for f in doubts for kind in f.affects),
     )
@@ -87,23 +84,17 @@ def _window(step: Step) -> str:
 def _figures(shown: Overview) -> Iterator[tuple[str, Figure]]:
     for name in _TOTALS:
         value, bound = (getattr(shown.totals, f"{name}{end}") for end in ("_ns", "_bound_ns"))
-        yield f"totals {name}", _bounded(value, bound)
+        yield f"totals {name}", bounded(value, bound)
     used = shown.utilization, shown.utilization_low, shown.utilization_high
     yield "window steps utilization", Figure(*used)
     if shown.account:
         idle, bound = shown.account.idle_ns, shown.account.idle_bound_ns
-        yield "window totals idle", _bounded(idle, bound)
+        yield "window totals idle", bounded(idle, bound)
     for step in shown.steps:
         for name in _PARTS:
             value, bound = (getattr(step, f"{name}{end}") for end in ("_ns", "_bound_ns"))
             place = "steps" if "#" in step.name else "window steps"
-            yield f"{place} {step.name} {name}", _bounded(value, bound)
-
-
-def _bounded(value: int | None, bound: int | None) -> Figure:
-    if value is None or bound is None:
-        return Figure(value, None, None)
-    return Figure(value, value - bound, value + bound)
+            yield f"{place} {step.name} {name}", bounded(value, bound)
 
 
 def outcomes(whole: Answer, damaged: Answer) -> Counter[tuple[str, Outcome]]:
@@ -119,11 +110,16 @@ def outcomes(whole: Answer, damaged: Answer) -> Counter[tuple[str, Outcome]]:
         if name.startswith("steady"):
             is_same = bool(whole.judged) and whole.judged == damaged.judged
         if name in damaged.figures and true.value is not None and is_same:
-            kinds = {name.removeprefix("steady ").removeprefix("window ").split()[0]}
+            place = name.removeprefix("steady ").removeprefix("window ").split()[0]
+            kinds: set[str] = set(kinds_of(name)) or {place}
             if name.startswith("steady"):  # a window of steps, which links put there
                 kinds.add("steps")
             noted = new and bool(kinds & damaged.affected)
             counts[name, _outcome(true, damaged.figures[name], noted)] += 1
+    if damaged.judged and set(damaged.judged) <= set(whole.judged):
+        for rule, claim in damaged.claims.items():
+            true = whole.claims.get(rule, _NO_SAVING)
+            counts[f"advice {rule}", _of_claim(true, claim, new)] += 1
     if windows & set(damaged.steps):
         counts["verdict", _of_verdict(whole, damaged, new)] += 1
     return counts
@@ -137,6 +133,17 @@ def _outcome(true: Figure, found: Figure, noted: bool) -> Outcome:
     if abs(found.value - true.value) <= slack:
         return "equal"
     if found.low - slack <= true.value <= found.high + slack:
+        return "within"
+    return "noted" if noted else "silent"
+
+
+def _of_claim(true: Figure, claim: Figure, noted: bool) -> Outcome:
+    """Return whether a claimed saving can be as small as that of the whole recording is great."""
+    if claim.low is None or true.high is None:
+        return "unknown"
+    if claim.value == true.value:
+        return "equal"
+    if claim.low <= true.high + _ROUNDING:
         return "within"
     return "noted" if noted else "silent"
 

@@ -71,7 +71,7 @@ const COLUMNS: readonly Column<RuntimeRow>[] = [
   field("blocked_ns", heads.blocked, "time", 76),
   field("device_idle_ns", heads.idle, "time", 88),
   field("activities", heads.activities, "count", 76, { additive: true }),
-  field("device_ns", heads.device, "time", 88, { additive: true }),
+  field("device_ns", heads.device, "time", 88, { additive: true, bound: (r) => r.device_bound_ns }),
   field("operator", heads.operator, "text", 132, { cell: (r) => <OperatorCell name={r.operator} /> }),
   field("function", heads.function, "text", 188, { cell: (r) => <FunctionCell title={r.function} /> }),
 ];
