@@ -39,6 +39,9 @@ _LAUNCHES = re.compile("launch", re.IGNORECASE)
 _GRAPH = re.compile("graph", re.IGNORECASE)
 _MOST_STREAMS = 64
 """Beyond it no assignment is sought: eight devices have fewer."""
+_MOST_PROCESSES = 256
+"""Beyond it none is told apart, since each costs a pass over all events. 256 ranks fill 32 nodes of
+eight devices, and a job of that size writes a file by rank."""
 _NOBODY = -1
 _LABEL = "process "
 """Begins the label of a recording by its process; labels of ranks are those in the file."""
@@ -108,7 +111,7 @@ def _find(raw: Raw) -> _Found | None:
     pids = np.unique(
         raw.threads.pid[distinct_values(np.concatenate([*own, np.empty(0, np.int32)]))]
     )
-    if len(pids) < 2:
+    if not 2 <= len(pids) <= _MOST_PROCESSES:
         return None
     events = Group.join(list(raw.groups.values()), MISSING_OF)
     events = events.take(np.argsort(events.event, kind="stable"))

@@ -88,6 +88,17 @@ def test_a_file_by_time_is_told_apart_where_the_calls_leave_one_way(tmp_path: Pa
     assert labels(tmp_path, shared) == ()
 
 
+@pytest.mark.parametrize(("processes", "apart"), [(256, 256), (257, 0)])
+def test_too_many_processes_are_no_ranks_that_were_joined(
+    tmp_path: Path, processes: int, apart: int
+) -> None:
+    """Each costs a pass over all events, so a file of 300,000 processes took minutes."""
+    events = [
+        event for i in range(processes) for event in rank(1000 + i, "mm", late=3 * i, count=2)
+    ]
+    assert len(labels(tmp_path, events)) == apart
+
+
 def test_activities_that_another_process_explains_are_of_no_known_one(tmp_path: Path) -> None:
     first, second = rank(1000, "mm"), rank(1001, "mm", late=3)
     is_work = [event["cat"] == "kernel" for event in first]
