@@ -191,11 +191,12 @@ def _by_order(events: Group, process: I32, work: Bools, explained: Bools) -> I32
     # In a file by time, work of the first recording may begin behind the start of the second.
     is_by_time = bool((np.diff(events.start_ns) >= 0).all())
     doubtful = work & ~own & (explained.any(axis=0) | beyond | is_by_time)
-    # A next recording may begin with an activity: its calls have others then.
+    # A next recording may begin with an activity: its calls have others then. Those may be of the
+    # one behind it in the same way, but not those of the last one, so that none is.
     number, count = events.id("correlation"), len(explained) + 1
     other = between & work & own & (following >= 0) & explained[following, place]
     theirs = number * count + following
-    doubtful |= other & ~np.isin(theirs, (number * count + owner)[work & ~other])
+    doubtful |= other & ~np.isin(theirs, (number * count + owner)[work])
     return None if doubtful.any() else owner.astype(np.int32)
 
 

@@ -27,16 +27,16 @@ def _of_process(events: list[Event], pid: int, device: int) -> list[Event]:
 
 
 def _joined(rng: random.Random) -> list[Event]:
-    """Return two random programs, or one twice, damaged with a chance of a half each."""
-    first = program(rng)
-    second = first if rng.random() < 0.5 else program(rng)
-    late = rng.choice((0.0, 3.0, 1000.0))
-    second = [event | {"ts": event["ts"] + late} for event in second]
+    """Return two to four random programs, or one again, damaged with a chance of a half each."""
+    first, late = program(rng), rng.choice((0.0, 3.0, 1000.0))
+    has_own_device = rng.random() < 0.5
     parts = []
-    for pid, events, device in ((1000, first, 0), (1001, second, rng.choice((0, 1)))):
+    for number in range(rng.choice((2, 2, 3, 4))):
+        events = first if not number or rng.random() < 0.5 else program(rng)
         change = DAMAGES[rng.choice(_DAMAGES)]
         own = change(rng, events) if rng.random() < 0.5 else events
-        parts += _of_process(own, pid, device)
+        own = [event | {"ts": event["ts"] + number * late} for event in own]
+        parts += _of_process(own, 1000 + number, number if has_own_device else 0)
     by_time = rng.random() < 0.5
     return sorted(parts, key=lambda event: float(event["ts"])) if by_time else parts
 
