@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 T = TypeVar("T", bound=np.generic)
@@ -130,3 +130,8 @@ def following(column: NDArray[T], last: Scalar) -> NDArray[T]:
 def flag_names(strings: Iterable[str], chosen: Callable[[str], object]) -> Bools:
     """Return which strings are chosen, and one more False: ``flags[name]`` of ``NONE`` is False."""
     return np.array([*map(bool, map(chosen, strings)), False], np.bool_)
+
+
+def zero_if_missing(column: I64) -> I64:
+    """Return the column with 0 in place of ``MISSING``, for sums."""
+    return np.where(column == MISSING, 0, column)

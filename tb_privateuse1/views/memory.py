@@ -29,6 +29,7 @@ from tb_privateuse1.analysis.memory.remaining import (
 )
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import reader_named
+from tb_privateuse1.trace.columns import zero_if_missing
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Memory, Trace
@@ -212,7 +213,7 @@ def _within(at_ns: I64, start: int, end: int) -> Bools:
 
 
 def _window(events: Memory, level: AllocationLevel, start: int, end: int) -> MemoryWindow:
-    size = allocations.zero_if_missing(events.bytes)[_within(events.ts_ns, start, end)]
+    size = zero_if_missing(events.bytes)[_within(events.ts_ns, start, end)]
     peak = level.peak(start, end) if level.has_totals else None
     return MemoryWindow(
         start_ns=start,

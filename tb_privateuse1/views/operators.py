@@ -11,6 +11,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals, without_operator
 from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
+from tb_privateuse1.analysis.operators.totals import SIDES
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.trace import call_tree, device_times, uncertainty
@@ -37,15 +38,23 @@ from tb_privateuse1.views.sorting import (
 
 _SORTS = (
     "name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns",
-    "kernels", "launches", "launch_ns", "backward_device_ns",
+    "host_mean_ns", "device_mean_ns", "kernels", "launches", "launch_ns", "backward_device_ns",
+    "host_memory_self_bytes", "host_memory_bytes", "device_memory_self_bytes",
+    "device_memory_bytes",
 )  # fmt: skip
 
 _BOUNDS = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
-_OF_DEVICE = ("device_self_ns", "device_total_ns", "kernels", "backward_device_ns", *_BOUNDS)
+_OF_DEVICE = (
+    "device_self_ns", "device_total_ns", "device_mean_ns", "kernels", "backward_device_ns",
+    *_BOUNDS,
+)  # fmt: skip
 """Columns that are null in a trace without device activities."""
 
 _OF_LAUNCHES = ("launches", "launch_ns")
 """Columns that are null in a trace without calls of the device's runtime."""
+
+_OF_MEMORY = {side: (f"{side}_memory_self_bytes", f"{side}_memory_bytes") for side in SIDES}
+"""Columns that are null in a trace without allocations of the host, or of a device."""
 
 
 class OperatorRow(Struct, frozen=True):
@@ -78,6 +87,10 @@ class OperatorRow(Struct, frozen=True):
     """How far off ``device_self_ns`` may be; 0 for measured times."""
     device_total_bound_ns: int | None
     """How far off ``device_total_ns`` may be."""
+    host_mean_ns: int | None
+    """``host_total_ns`` per call; null without calls."""
+    device_mean_ns: int | None
+    """``device_total_ns`` per call."""
     bounded_share: float
     """The part of ``device_self_ns`` of which only limits are known (evidence ``bound``)."""
     kernels: int | None
@@ -92,6 +105,14 @@ class OperatorRow(Struct, frozen=True):
     """Device time of the backward operators of its calls, and of the operators inside them."""
     backward_bound_ns: int | None
     """How far off that may be."""
+    host_memory_self_bytes: int | None
+    """Memory of the host that it allocates less what it releases, without the operators inside;
+    null without allocations of the host's, as without ``profile_memory``."""
+    host_memory_bytes: int | None
+    """With the operators inside."""
+    device_memory_self_bytes: int | None
+    """The same of the devices' memory; null without allocations of theirs."""
+    device_memory_bytes: int | None
     flops: int | None
     """Operations of its own device activities; null without a model of their work, or shapes."""
     bytes: int | None
@@ -215,10 +236,14 @@ def _rows(
     shown: I64,
 ) -> tuple[OperatorRow, ...]:
     """Return the rows of some groups."""
+    memory = totals.recorded_memory(trace)
+    unknown = [key for side in SIDES if side not in memory for key in _OF_MEMORY[side]]
+    if not len(trace.launches):
+        unknown += _OF_LAUNCHES
     return tuple(
         OperatorRow(
             **texts.of(int(i)),
-            **_numbers(trace, figures, int(i)),
+            **_numbers(trace, figures, int(i)) | dict.fromkeys(unknown),
             **one.columns(),
             forward=trace.text(forward[i]) or None,
         )
@@ -286,8 +311,6 @@ def _numbers(trace: Trace, figures: dict[str, I64], i: int) -> dict[str, Any]:
             found[key] = bound if device_times.all_known(trace) else None
         elif key in _OF_DEVICE:
             found[key] = device_times.known_sum(trace, int(column[i]))
-        elif key in _OF_LAUNCHES and not len(trace.launches):
-            found[key] = None
         elif key != "bounded_ns":
             found[key] = int(column[i])
     return found
@@ -346,6 +369,8 @@ def _unlinked(trace: Trace, inside: Bools, group: Group, limit: int) -> tuple[Op
             device_total_ns=one.device_ns,
             device_bound_ns=device_times.known_bound(trace, one.bound_ns),
             device_total_bound_ns=device_times.known_bound(trace, one.bound_ns),
+            host_mean_ns=None,
+            device_mean_ns=None,
             bounded_share=one.bounded_ns / one.device_ns if one.device_ns else 0.0,
             kernels=len(one.activities),
             launches=one.launches if any_launch else None,
@@ -353,6 +378,7 @@ def _unlinked(trace: Trace, inside: Bools, group: Group, limit: int) -> tuple[Op
             forward=None,
             backward_device_ns=None,
             backward_bound_ns=None,
+            **dict.fromkeys(key for keys in _OF_MEMORY.values() for key in keys),
             **work.columns(),
             longest_row=None,
         )

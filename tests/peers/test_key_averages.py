@@ -1,4 +1,4 @@
-"""Host figures of operators equal ``prof.key_averages()`` of the same run, to the nanosecond.
+"""Host times and memory of operators equal ``prof.key_averages()`` of the same run exactly.
 
 torch counts a call inside a call of the same operator twice in host total; we do not.
 """
@@ -31,11 +31,12 @@ WORKLOADS = ("inference", "mha", "mlp", "streams", "transformer")
 
 
 def torchs(table: Iterable[Average], shapes: bool) -> Figures:
-    """Calls, host self and host total by name, or by name and shapes."""
+    """Calls, host self and host total, and own memory by name, or by name and shapes."""
     found: Figures = defaultdict(Counter)
     for row in table:
         key = (row.name, row.shapes.replace(" ", "") if shapes else "")
         found[key].update(calls=row.calls, self=row.host_self_ns, total=row.host_total_ns)
+        found[key].update(host=row.host_self_bytes, device=row.device_self_bytes)
     return found
 
 
@@ -50,6 +51,8 @@ def ours(path: Path, shapes: bool, rank: int | None = None) -> Figures:
             continue
         key = (row.name, without_lists(row.input_shapes or ""))
         found[key].update(calls=row.calls, self=row.host_self_ns, total=row.host_total_ns)
+        found[key].update(host=row.host_memory_self_bytes or 0)
+        found[key].update(device=row.device_memory_self_bytes or 0)
     for key, again in recursion(log.trace(rank=rank), group).items():
         found[key].update(total=again)
     return found

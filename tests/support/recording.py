@@ -35,13 +35,15 @@ HELD_UP_US = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Average:
-    """An operator's row of ``prof.key_averages()``; times in ns."""
+    """An operator's row of ``prof.key_averages()``; times in ns, allocated memory in bytes."""
 
     name: str
     shapes: str
     calls: int
     host_self_ns: int
     host_total_ns: int
+    host_self_bytes: int
+    device_self_bytes: int
 
 
 def record(folder: Path, workload: str, *arguments: str, **environment: str) -> Path:
@@ -122,7 +124,7 @@ def rows(prof: Any) -> list[Average]:
     for event in _planted(events):
         _count(found[event.key, str(event.input_shapes or "")], event, 1, -1)
     return [
-        Average(*key, one["calls"], one["own"], one["total"])
+        Average(*key, *(one[figure] for figure in ("calls", "own", "total", "host", "device")))
         for key, one in found.items()
         if one["calls"]
     ]
@@ -131,6 +133,8 @@ def rows(prof: Any) -> list[Average]:
 def _count(to: Counter[str], row: Any, calls: int, sign: int = 1) -> None:
     own, total = (round(us * 1000) for us in (row.self_cpu_time_total, row.cpu_time_total))
     to.update(calls=sign * calls, own=sign * own, total=sign * total)
+    host, device = row.self_cpu_memory_usage, row.self_device_memory_usage
+    to.update(host=sign * host, device=sign * device)
 
 
 def _planted(events: Iterable[Any]) -> list[Any]:

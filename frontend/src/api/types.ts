@@ -1459,6 +1459,8 @@ export interface OperatorRow {
   device_total_ns: number | null;
   device_bound_ns: number | null;
   device_total_bound_ns: number | null;
+  host_mean_ns: number;
+  device_mean_ns: number | null;
   bounded_share: number;
   kernels: number | null;
   launches: number | null;
@@ -1466,6 +1468,10 @@ export interface OperatorRow {
   forward: string | null;
   backward_device_ns: number | null;
   backward_bound_ns: number | null;
+  host_memory_self_bytes: number | null;
+  host_memory_bytes: number | null;
+  device_memory_self_bytes: number | null;
+  device_memory_bytes: number | null;
   flops: number | null;
   bytes: number | null;
   tflop_per_s: number | null;

@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.comparison.significance import Sample
 from tb_privateuse1.analysis.memory import allocations, by_operator, devices
 from tb_privateuse1.analysis.memory.allocations import CPU, AllocationLevel
 from tb_privateuse1.i18n.units import with_unit
-from tb_privateuse1.trace.columns import containing, lookup, sums_before
+from tb_privateuse1.trace.columns import containing, lookup, sums_before, zero_if_missing
 from tb_privateuse1.trace.model import MISSING, NONE, Memory, Trace
 from tb_privateuse1.trace.table import F64, I64
 
@@ -136,7 +136,7 @@ def _samples(trace: Trace, device: Device | None, rows: I64) -> Mapping[Figure, 
     level, steps = allocations.memory_level(events), trace.steps
     start, end = steps.host_start_ns, steps.host_end_ns
     low, high = np.searchsorted(events.ts_ns, (start[rows], end[rows]))
-    size = np.maximum(allocations.zero_if_missing(events.bytes), 0)
+    size = np.maximum(zero_if_missing(events.bytes), 0)
     values: dict[Figure, I64] = {
         "allocated": _between(size, low, high),
         "allocations": _between((size > 0).astype(np.int64), low, high),
@@ -237,7 +237,7 @@ class _Allocators:
         if device is None:
             return
         events = allocations.device_events(trace.memory, device)
-        events = events.take(allocations.zero_if_missing(events.bytes) > 0)
+        events = events.take(zero_if_missing(events.bytes) > 0)
         op = by_operator.owning_operators(trace, events.op)
         name = lookup(trace.ops.name, op, NONE)
         found, place = np.unique(name, return_inverse=True)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
-from tb_privateuse1.trace.columns import following, starts_run, sums_before
+from tb_privateuse1.trace.columns import following, starts_run, sums_before, zero_if_missing
 from tb_privateuse1.trace.model import MISSING, NONE, Memory, Trace
 from tb_privateuse1.trace.table import I8, I64, Table
 from tb_privateuse1.vendors import device_types
@@ -97,11 +97,6 @@ def device_label(trace: Trace, device: tuple[int, int]) -> str:
     if kind == CPU or index < 0:
         return name
     return say("{name} {index}", name=name, index=index)
-
-
-def zero_if_missing(column: I64) -> I64:
-    """Return the column with 0 in place of ``MISSING``, for sums."""
-    return np.where(column == MISSING, 0, column)
 
 
 def pair_blocks(memory: Memory) -> Blocks:

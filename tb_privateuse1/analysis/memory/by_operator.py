@@ -17,11 +17,10 @@ from tb_privateuse1.analysis.memory.allocations import (
     AllocationLevel,
     Blocks,
     Fate,
-    zero_if_missing,
 )
 from tb_privateuse1.analysis.memory.categories import CATEGORIES, Category
 from tb_privateuse1.analysis.operators import groups as operators_groups
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, zero_if_missing
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Memory, Trace
 from tb_privateuse1.trace.table import I8, I32, I64

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.trace.columns import zero_if_missing
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
 
@@ -59,7 +60,7 @@ def choose_device(
         raise TraceError("bad_option", message, say("It has: {have}.", have=keys or say("none")))
 
     def weight(one: tuple[int, int]) -> tuple[bool, int]:
-        size = allocations.zero_if_missing(allocations.device_events(trace.memory, one).bytes)
+        size = zero_if_missing(allocations.device_events(trace.memory, one).bytes)
         return one[0] != allocations.CPU, int(np.maximum(size, 0).sum())
 
     return max(devices, key=weight, default=None)
@@ -71,7 +72,7 @@ def device_facts(trace: Trace, device: tuple[int, int]) -> MemoryDevice:
     level = allocations.memory_level(events)
     peak = level.peak(0, int(events.ts_ns[-1]) + 1) if level.has_totals else None
     fitting, steps = allocations.explained_steps(events)
-    size = allocations.zero_if_missing(events.bytes)
+    size = zero_if_missing(events.bytes)
     reserved = int(events.reserved_bytes.max())
     return MemoryDevice(
         device=device_key(device),

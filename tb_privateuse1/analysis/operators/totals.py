@@ -6,10 +6,14 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import sum_bounds, uncertainty
-from tb_privateuse1.trace.columns import lookup, starts_run
+from tb_privateuse1.trace.columns import lookup, starts_run, zero_if_missing
 from tb_privateuse1.trace.groupby import maxima, outermost_calls, sums, with_descendants
 from tb_privateuse1.trace.model import NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.vendors.device_types import CPU
+
+SIDES = ("host", "device")
+"""Whose memory an allocation is in: the host's, or any device's."""
 
 
 class Own(Struct, frozen=True):
@@ -64,12 +68,21 @@ def operator_totals(
         return sums(member[once], column[rows[once]], groups)
 
     longest = _longest(ops.end_ns[rows] - ops.start_ns[rows], member)
+    calls = np.bincount(member, minlength=groups).astype(np.int64)
+    host_total = outer(ops.end_ns - ops.start_ns)
+    device_total = outer(with_descendants(ops.parent, each.device_ns))
+    memory = {}
+    for side, (own_bytes, all_bytes) in _memory(trace, call).items():
+        memory[f"{side}_memory_self_bytes"] = summed(own_bytes)
+        memory[f"{side}_memory_bytes"] = outer(all_bytes)
     return {
-        "calls": np.bincount(member, minlength=groups).astype(np.int64),
+        "calls": calls,
         "host_self_ns": summed(each.host_ns),
-        "host_total_ns": outer(ops.end_ns - ops.start_ns),
+        "host_total_ns": host_total,
+        "host_mean_ns": _mean(host_total, calls),
         "device_self_ns": summed(each.device_ns),
-        "device_total_ns": outer(with_descendants(ops.parent, each.device_ns)),
+        "device_total_ns": device_total,
+        "device_mean_ns": _mean(device_total, calls),
         "bounded_ns": summed(each.bounded_ns),
         "device_bound_ns": sum_bounds.duration_sum_bounds(row_of_kernel, kernels, groups),
         "device_total_bound_ns": _total_bounds(
@@ -80,8 +93,37 @@ def operator_totals(
         "launch_ns": summed(sums(caller, launches.end_ns - launches.start_ns, len(ops))),
         "backward_device_ns": summed(sums(of_call, each.device_ns, len(ops))),
         "backward_bound_ns": sum_bounds.duration_sum_bounds(ahead, kernels, groups),
+        **memory,
         "longest_row": rows[longest],
     }
+
+
+def _mean(total_ns: I64, calls: I64) -> I64:
+    found: I64 = np.rint(total_ns / np.maximum(calls, 1)).astype(np.int64)
+    return found
+
+
+def _memory(trace: Trace, call: I32 | I64) -> dict[str, tuple[I64, I64]]:
+    """Return by side the bytes that each operator allocates less those it releases.
+
+    The first column is its own, the second has those of the operators inside. As in torch's tables
+    (``torch/autograd/profiler_util.py``), a release counts where it happens.
+    """
+    ops, memory = trace.ops, trace.memory
+    owner, size = lookup(call, memory.op, NONE), zero_if_missing(memory.bytes)
+    on_host = memory.device_type == CPU
+    found = {}
+    for side, chosen in zip(SIDES, (on_host, ~on_host), strict=True):
+        own_bytes = sums(owner[chosen], size[chosen], len(ops))
+        found[side] = own_bytes, with_descendants(ops.parent, own_bytes)
+    return found
+
+
+def recorded_memory(trace: Trace) -> frozenset[str]:
+    """Return of which sides allocations were recorded."""
+    on_host = trace.memory.device_type == CPU
+    present = zip(SIDES, (on_host.any(), (~on_host).any()), strict=True)
+    return frozenset(side for side, has in present if has)
 
 
 def nested_in_group(ops: Ops, rows: I64, member: I64) -> Bools:

@@ -15,7 +15,14 @@ from tb_privateuse1.views.overview import Overview, overview
 from tests.support import make
 from tests.support.damage.changes import DAMAGES
 from tests.support.damage.recordings import program, shared, shared_recording
-from tests.support.damage.view_figures import Figure, bounded, claims, kinds_of, table_figures
+from tests.support.damage.view_figures import (
+    Figure,
+    bounded,
+    claims,
+    is_nested,
+    kinds_of,
+    table_figures,
+)
 
 Outcome = Literal["equal", "within", "unknown", "noted", "silent"]
 """``equal``: the same figure; ``within``: the stated bounds contain it; ``unknown``: it is null, or
@@ -41,6 +48,8 @@ class Answer(NamedTuple):
     """The class of time that the verdict names; None if it names none."""
     shares: dict[str, float]
     """Of the judged time, by class."""
+    ranges: frozenset[int]
+    """The kinds of the host's ranges: annotations, operators, compiled code; frames are apart."""
     claims: dict[str, Figure]
     """What the advice would save, by rule."""
     findings: frozenset[tuple[str, str]]
@@ -63,6 +72,7 @@ def answer(trace: Trace) -> Answer:
         dict((*_figures(overview(trace, window="all")), *_steady(shown), *table_figures(trace))),
         limit.time_class if limit and named else None,
         {one.name: one.share for one in classes},
+        frozenset(trace.ops.kind.tolist()),
         claims(trace),
         frozenset((f.code, str(f.message)) for f in doubts),
         frozenset(kind for f in doubts for kind in f.affects),
@@ -107,6 +117,8 @@ def outcomes(whole: Answer, damaged: Answer) -> Counter[tuple[str, Outcome]]:
     counts: Counter[tuple[str, Outcome]] = Counter()
     for name, true in whole.figures.items():
         is_same = "window" not in name or bool(windows & set(damaged.steps))
+        if is_nested(name):
+            is_same = whole.ranges == damaged.ranges
         if name.startswith("steady"):
             is_same = bool(whole.judged) and whole.judged == damaged.judged
         if name in damaged.figures and true.value is not None and is_same:

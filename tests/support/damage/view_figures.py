@@ -42,6 +42,7 @@ def _asked(name: str, **options: Any) -> Callable[..., Any]:
     return partial(VIEWS[name], **options)
 
 
+_EVERY_ROW = 1_000_000
 TABLES = {
     "kernels": Table(
         (_asked("kernels", window="all", group="name"),),
@@ -74,7 +75,10 @@ TABLES = {
         ("operators", "kernels"),
     ),
     "flame": Table(
-        (_asked("flame", window="all", by="device"), _asked("flame", window="all", by="host")),
+        (
+            _asked("flame", window="all", by="device", limit=_EVERY_ROW),
+            _asked("flame", window="all", by="host", limit=_EVERY_ROW),
+        ),
         ("name", "kind"),
         {"total_ns": "bound_ns"},
         ("operators", "kernels", "stacks"),
@@ -104,6 +108,11 @@ def table_figures(trace: Trace) -> Iterator[tuple[str, Figure]]:
                     sums[key] = _added(sums.get(key), bounded(value, limit))
                 for key, figure in sums.items():
                     yield f"{name}{number} {key} {time}", figure
+
+
+def is_nested(figure: str) -> bool:
+    """Return whether a figure depends on which ranges were recorded inside of others."""
+    return figure.startswith("flame") or figure.endswith("host_self_ns")
 
 
 def claims(trace: Trace) -> dict[str, Figure]:

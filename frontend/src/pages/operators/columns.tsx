@@ -26,6 +26,7 @@ export function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
     ...identityColumns(group),
     shareColumn(whole(result), device),
     ...timeColumns(device),
+    ...totalShareColumns(result),
     ...countColumns(
       device,
       result.rows.some((r) => r.launches !== null),
@@ -35,6 +36,7 @@ export function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
         optional: true,
         bound: (r) => r.backward_bound_ns,
       }),
+    ...memoryColumns(result.rows),
     ...workColumns(result.rows),
     field("forward", heads.forward, "text", 140, {
       optional: true,
@@ -92,6 +94,62 @@ const timeColumns = (device: boolean): (Column<OperatorRow> | false)[] => [
     field("device_total_ns", heads.deviceTotal, "time", 98, { bound: (r) => r.device_total_bound_ns }),
   field("host_self_ns", heads.hostSelf, "time", 88, { additive: true }),
   field("host_total_ns", heads.hostTotal, "time", 88),
+  device &&
+    field("device_mean_ns", heads.deviceMean, "time", 98, {
+      optional: true,
+      bound: (r) =>
+        r.device_total_bound_ns === null ? null : r.device_total_bound_ns / Math.max(r.calls, 1),
+    }),
+  field("host_mean_ns", heads.hostMean, "time", 88, { optional: true }),
+];
+
+/** The totals as parts of all self time: rows that call one another count the same time. */
+const totalShareColumns = (result: Result): (Column<OperatorRow> | false)[] => [
+  result.device_self_ns !== null &&
+    derived(
+      "device_total_share",
+      heads.deviceTotalShare,
+      "share",
+      98,
+      (r) => part(r.device_total_ns, whole(result)),
+      {
+        optional: true,
+        bound: (r) => part(r.device_total_bound_ns, whole(result)),
+      },
+    ),
+  derived(
+    "host_total_share",
+    heads.hostTotalShare,
+    "share",
+    88,
+    (r) => part(r.host_total_ns, result.host_self_ns),
+    { optional: true },
+  ),
+];
+
+const part = (value: number | null, all: number): number | null =>
+  value === null || all <= 0 ? null : value / all;
+
+/** Memory allocated less released, as torch's tables have it. */
+const memoryColumns = (rows: readonly OperatorRow[]): (Column<OperatorRow> | false)[] => [
+  ...(rows.some((r) => r.device_memory_bytes !== null)
+    ? [
+        field("device_memory_self_bytes", heads.deviceMemorySelf, "bytes", 98, {
+          optional: true,
+          additive: true,
+        }),
+        field("device_memory_bytes", heads.deviceMemory, "bytes", 98, { optional: true }),
+      ]
+    : []),
+  ...(rows.some((r) => r.host_memory_bytes !== null)
+    ? [
+        field("host_memory_self_bytes", heads.hostMemorySelf, "bytes", 98, {
+          optional: true,
+          additive: true,
+        }),
+        field("host_memory_bytes", heads.hostMemory, "bytes", 98, { optional: true }),
+      ]
+    : []),
 ];
 
 /** Calls, and what these started. */

@@ -95,6 +95,20 @@ export const operators = {
     deviceTotal: { title: "Device total", help: "Those of the operators that it called, too." },
     hostSelf: { title: "Host self", help: "Without what the operator called." },
     hostTotal: { title: "Host total", help: "With what it called." },
+    deviceMean: { title: "Device a call", help: "Device total by the number of calls." },
+    hostMean: { title: "Host a call", help: "Host total by the number of calls." },
+    deviceTotalShare: { title: "Device total %", help: "Device total as a part of all device time." },
+    hostTotalShare: { title: "Host total %", help: "Host total as a part of all host self time." },
+    deviceMemorySelf: {
+      title: "Device memory self",
+      help: "Memory of the devices that it allocates less what it releases, without what it called.",
+    },
+    deviceMemory: { title: "Device memory", help: "The same with what it called." },
+    hostMemorySelf: {
+      title: "Host memory self",
+      help: "Memory of the host that it allocates less what it releases, without what it called.",
+    },
+    hostMemory: { title: "Host memory", help: "The same with what it called." },
     calls: { title: "Calls", help: "The link shows them, one by one." },
     kernels: { title: "Kernels", help: "Device activities that the operator itself launched." },
     launch: {
