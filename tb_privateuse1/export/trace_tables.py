@@ -239,6 +239,11 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "value": "value, in the counter's own unit",
         "event": _EVENT,
     },
+    "metadata": {
+        "row": "its number",
+        "key": "what the program or its profiler called it",
+        "value": "its text, or JSON",
+    },
 }
 """The meaning of each column of each table; a name ends with the unit."""
 
@@ -249,31 +254,6 @@ _ENUMERATED = {
     ("kernels", "evidence"): EVIDENCE,
     ("collective_entries", "state"): STATES,
     ("tensors", "access"): ("read", "written", "returned"),
-}
-_TEXTS = {
-    "name",
-    "key",
-    "process",
-    "device_name",
-    "kernel_name",
-    "pid",
-    "tid",
-    "shapes",
-    "dtypes",
-    "out_shapes",
-    "out_dtypes",
-    "members",
-    "strides",
-    "concrete",
-    "stack",
-    "kind",
-    "process_group",
-    "purpose",
-    "grid",
-    "block",
-    "blocks_per_sm",
-    "occupancy",
-    "unit",
 }
 _FROM_ZERO = {
     *(
@@ -333,8 +313,13 @@ def string_table(trace: Trace) -> pa.Array:
     return pa.array([s.encode("utf-8", "replace").decode() for s in trace.strings], pa.string())
 
 
+def _is_text(table: str, name: str) -> bool:
+    rows = TABLES[table].references().get(_OF_TRACE.get(name, name))
+    return rows is not None and rows.table == "strings"
+
+
 def _type(table: str, name: str) -> pa.DataType:
-    if name in _TEXTS or (table, name) in _ENUMERATED:
+    if (table, name) in _ENUMERATED or _is_text(table, name):
         return pa.string()
     if name in ("row", "duration_ns", *_WORK):
         return pa.int64()
@@ -355,7 +340,7 @@ def _array(trace: Trace, table: str, name: str, rows: I64, strings: pa.Array | N
     values = getattr(columns, _OF_TRACE.get(name, name))[rows]
     if words := _ENUMERATED.get((table, name)):
         return _worded(values, pa.array(words), plain=strings is None)
-    if name in _TEXTS:
+    if _is_text(table, name):
         if strings is None:
             return _few(trace, values)
         return _worded(values, strings, plain=False)

@@ -159,6 +159,7 @@ def _assemble(
     rows = collectives.build_collectives(host, kernels, activities.claims, strings)
     groups = process_groups.read_groups(raw, (host.claims, activities.claims), strings)
     counters = counter_samples.recorded_counters(raw, strings, start)
+    written = trace_metadata.recorded_metadata(raw, strings)
     return Trace(
         base_ns=collective_entries.known_base(raw.base_ns + start),
         start_ns=start,
@@ -190,6 +191,7 @@ def _assemble(
         configs=activities.configs,
         counter_series=counters.series,
         counter_samples=counters.samples,
+        metadata=written,
     )
 
 

@@ -12,12 +12,19 @@ import numpy as np
 from tb_privateuse1 import vendors
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
-from tb_privateuse1.inference.stage_inputs import Activities, impossible_sizes
+from tb_privateuse1.inference.stage_inputs import Activities, Strings, impossible_sizes
 from tb_privateuse1.inference.validity import unread
 from tb_privateuse1.readers.raw import Raw, Sidecar
-from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, PARTIAL, Finding
+from tb_privateuse1.trace.findings import (
+    DEVICE,
+    LONGEST_INLINE,
+    LONGEST_NAME,
+    PARTIAL,
+    Finding,
+)
 from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.model import MISSING, Meta, SourceFunction, Trace
+from tb_privateuse1.trace.recorded_metadata import RecordedMetadata
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
@@ -27,6 +34,18 @@ _MOST_CATEGORIES = 50
 """A hostile file has a million categories."""
 
 _MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
+
+_READ_ELSEWHERE = (
+    "schemaVersion", "traceName", "displayTimeUnit", "baseTimeNanoseconds", "deviceProperties",
+    "distributedInfo", "host_name", "torch_version", "stackFrames", "INFO",
+)  # fmt: skip
+"""Keys that ``libkineto/src/output_json.cpp`` writes for readers, not for people, and its log."""
+
+_OURS = "tb_privateuse1"
+"""The capture's own keys begin with it."""
+
+_MOST_METADATA, _LONGEST_VALUE = 200, 2000
+"""A hostile file has a million keys; a configuration of a run has some dozens."""
 
 _Files = tuple[tuple[str, tuple[tuple[int, str, dict[str, tuple[int, ...]]], ...]], ...]
 
@@ -112,6 +131,25 @@ def build_meta(
         profiler=profiler,
         functions=_functions(raw),
     )
+
+
+def recorded_metadata(raw: Raw, strings: Strings) -> RecordedMetadata:
+    """Return what the file says of itself and nothing else reads; long values are cut."""
+    known = {*_OPTIONS, *_READ_ELSEWHERE}
+    some = [key for key in raw.metadata if key not in known and not key.startswith(_OURS)]
+    some = [key for key in some if raw.metadata[key] not in (None, "")][:_MOST_METADATA]
+    texts = [(key, _as_text(raw.metadata[key])) for key in some]
+    rows = [
+        (strings.id(shorten(key, LONGEST_NAME)), strings.id(shorten(text, _LONGEST_VALUE)))
+        for key, text in texts
+    ]
+    columns = np.array(rows, np.int32).reshape(-1, 2)
+    return RecordedMetadata(key=columns[:, 0].copy(), value=columns[:, 1].copy())
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as text; one that is no text as JSON, as its program may have passed it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def profiler_end(raw: Raw, start_ns: int) -> int | None:

@@ -29,6 +29,7 @@ __all__ = [
     "process_groups",
     "processes",
     "recorded_counters",
+    "recorded_metadata",
     "registry",
     "renamed",
     "row_selection",

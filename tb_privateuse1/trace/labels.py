@@ -11,6 +11,8 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.i18n import fill, join_list, say
+from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.trace.findings import LONGEST_NAME
 from tb_privateuse1.trace.model import OPERATOR, DeviceAnnotations, Kernels, Trace
 
 _CONSTANTS = {
@@ -201,3 +203,8 @@ def _run(trace: Trace) -> Iterable[Fact]:
             f"{datetime.fromtimestamp(begin_us // 10**6, UTC):%Y-%m-%d %H:%M:%S} UTC"
         )
     yield from (Fact(label, value) for label, value in facts.items() if value)
+    given = trace.metadata
+    yield from (
+        Fact(trace.text(key), shorten(trace.text(value), LONGEST_NAME))
+        for key, value in zip(given.key.tolist(), given.value.tolist(), strict=True)
+    )

@@ -24,6 +24,7 @@ from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
+from tb_privateuse1.trace.recorded_metadata import RecordedMetadata
 from tb_privateuse1.trace.table import (
     Bools,
     Code,
@@ -353,6 +354,7 @@ TABLES: dict[str, type[Table]] = {
     "collective_entries": CollectiveEntries,
     "counter_series": CounterSeries,
     "counter_samples": CounterSamples,
+    "metadata": RecordedMetadata,
 }
 
 
@@ -388,6 +390,7 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     collective_entries: CollectiveEntries = field(default_factory=CollectiveEntries.empty)
     counter_series: CounterSeries = field(default_factory=CounterSeries.empty)
     counter_samples: CounterSamples = field(default_factory=CounterSamples.empty)
+    metadata: RecordedMetadata = field(default_factory=RecordedMetadata.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """Return the string of an index; empty for ``NONE``."""

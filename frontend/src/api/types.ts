@@ -1459,7 +1459,7 @@ export interface OperatorRow {
   device_total_ns: number | null;
   device_bound_ns: number | null;
   device_total_bound_ns: number | null;
-  host_mean_ns: number;
+  host_mean_ns: number | null;
   device_mean_ns: number | null;
   bounded_share: number;
   kernels: number | null;
@@ -2462,4 +2462,5 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   collective_entries: [["row", "int64", "its number"], ["name", "string", "collective or message that a flight recorder has of this rank"], ["process_group", "string", "process group"], ["purpose", "string", "what the group is for"], ["members", "string", "ranks of the group, JSON; null: not recorded"], ["sequence", "int64", "its number in the group, equal on all ranks; of a message, of this rank's"], ["message", "bool", "a send or receive"], ["state", "string", "scheduled, started, completed, or retired (ended or failed, no times)"], ["whole", "bool", "the recorder has lost no entry of this rank"], ["created_ns", "int64", "when it was enqueued"], ["started_ns", "int64", "when torch noticed that it had started"], ["completed_ns", "int64", "when torch noticed that it had ended"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["out_shapes", "string", "shapes of the outputs, JSON"], ["out_dtypes", "string", "types of the outputs, JSON"], ["stack", "string", "Python frames of the call"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   counter_series: [["row", "int64", "its number"], ["name", "string", "name of a recorded counter"], ["key", "string", "which of its values: the name of the argument, often the unit"], ["process", "string", "name or number of the process that the trace puts it under"]],
   counter_samples: [["row", "int64", "its number"], ["series", "int32", "row of counter_series"], ["ts_ns", "int64", "time; the value holds until the next one of the series"], ["value", "double", "value, in the counter's own unit"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  metadata: [["row", "int64", "its number"], ["key", "string", "what the program or its profiler called it"], ["value", "int32", "its text, or JSON"]],
 };

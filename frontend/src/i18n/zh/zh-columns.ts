@@ -109,6 +109,8 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "name or number of the process that the trace puts it under": "trace 中其所属进程的名称或编号",
   "row of counter_series": "counter_series 的行",
   "time; the value holds until the next one of the series": "时间；该值保持到同一序列的下一个值",
+  "what the program or its profiler called it": "程序或其分析器给出的名称",
+  "its text, or JSON": "文本，或 JSON",
   "value, in the counter's own unit": "值，采用计数器自身的单位",
   "Python frames of an allocation, where a memory snapshot has them": "分配时的 Python 帧（内存快照中有时）",
   "row of ops: the operator that takes or returns it, by an execution trace":

@@ -1,0 +1,42 @@
+"""What a file says of itself beside its events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.model import Trace
+from tests.support import make
+
+
+def metadata(trace: Trace) -> dict[str, str]:
+    table = trace.metadata
+    return {
+        trace.text(k): trace.text(v)
+        for k, v in zip(table.key.tolist(), table.value.tolist(), strict=True)
+    }
+
+
+def recorded(**keys: Any) -> Trace:
+    return make.trace(make.op("aten::mm", 0, 10), **keys)
+
+
+def test_what_the_program_added_is_kept_and_shown() -> None:
+    """``add_metadata`` writes text, ``add_metadata_json`` any JSON."""
+    trace = recorded(learning_rate="3e-4", model={"layers": [2, 3]}, batch=32, traceName="x")
+    expected = {"learning_rate": "3e-4", "model": '{"layers":[2,3]}', "batch": "32"}
+    assert metadata(trace) == expected
+    facts = {fact.label: fact.value for fact in labels.run(trace)}
+    assert expected.items() <= facts.items()
+
+
+def test_what_other_fields_have_is_not_kept_twice() -> None:
+    assert not metadata(
+        recorded(with_stack=1, deviceProperties=[], tb_privateuse1={"rank": 1}, note=None, empty="")
+    )
+
+
+def test_a_hostile_file_has_no_million_keys_or_texts() -> None:
+    trace = recorded(**{f"key {i}": "x" * 5000 for i in range(1000)})
+    assert len(trace.metadata) == 200
+    assert {len(text) for text in metadata(trace).values()} == {2000}
