@@ -18,10 +18,10 @@ from tb_privateuse1.trace.groupby import group_rows, maxima, sums
 from tb_privateuse1.trace.model import MISSING, Kernels
 from tb_privateuse1.trace.table import I32, I64
 
-COMMON_NS = 1_600
+COMMON_NS = 2_200
 """The part of each duration's bound that all activities share: gaps and the cost of events.
 
-Gaps of kernels are up to 2.0 us; the estimate of a duration takes 0.4 us off for them.
+Gaps of kernels are up to 2.6 us; the estimate of a duration takes 0.4 us off for them.
 """
 
 GROUP_SIGMAS = 0.5
