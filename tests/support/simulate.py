@@ -32,7 +32,8 @@ class Op(Struct, frozen=True):
 
     The kernel is launched at the end, after the children. ``blocking``: it returns when the
     device is done. ``held``: how long the thread has no core then, before the second mark;
-    ``paused``: the same between the first mark and the start time.
+    ``paused``: the same between the first mark and the start time. ``size``: that of its tensors,
+    if the profiler records shapes.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Op(Struct, frozen=True):
     category: str = "cpu_op"
     held: int = 0
     paused: int = 0
+    size: int = 0
 
 
 class Machine(Struct):
@@ -103,6 +105,8 @@ class Machine(Struct):
         self.elapsed[number] = float((last - first) // 1000)
         self.executed[number] = first, last
         args = {"External id": number, **self.shapes}
+        if op.size:
+            args |= {"Input Dims": [[op.size, op.size]], "Input type": ["float"]}
         self.events[number - 1] = make.span(op.category, op.name, start / 1e3, end / 1e3, **args)
 
     def end_step(self) -> None:
