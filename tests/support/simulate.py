@@ -32,8 +32,8 @@ class Op(Struct, frozen=True):
 
     The kernel is launched at the end, after the children. ``blocking``: it returns when the
     device is done. ``held``: how long the thread has no core then, before the second mark;
-    ``paused``: the same between the first mark and the start time. ``size``: that of its tensors,
-    if the profiler records shapes.
+    ``paused``: the same between the first mark and the start time; ``rest``: before the
+    first mark. ``size``: that of its tensors, if the profiler records shapes.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Op(Struct, frozen=True):
     category: str = "cpu_op"
     held: int = 0
     paused: int = 0
+    rest: int = 0
     size: int = 0
 
 
@@ -91,7 +92,7 @@ class Machine(Struct):
         """Begin an operator; return its number, its first mark and its start."""
         number = len(self.events) + 1
         self.events.append({})
-        self.now += BEFORE
+        self.now += BEFORE + op.rest
         first = self._mark()
         self.now += BEFORE + op.paused
         return number, first, self.now

@@ -7,7 +7,15 @@ import pytest
 
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import GUESSED
-from tests.support.simulate import Op, Result, linear, simulate, step
+from tests.support.simulate import (
+    Op,
+    Result,
+    inside,
+    linear,
+    simulate,
+    start_errors,
+    step,
+)
 
 PAUSE_NS = 28_000_000
 LAYERS = [linear(20_000, 150_000)] * 4
@@ -101,3 +109,22 @@ def test_guesses_of_equal_work_are_wrong_together(times: str, calls: int) -> Non
     assert (errors(result) <= 0).all()
     error, bound = whole(result)
     assert 0.9e6 * calls < error <= bound
+
+
+@pytest.mark.parametrize("late_ns", [18_000, 30_000])
+def test_of_two_stamps_that_contradict_each_other_either_may_be_late(late_ns: int) -> None:
+    """The thread was preempted behind the last wait; the step may have begun long before it did.
+
+    What is cut from 40 elapsed times hides the pause if the step's own time counts for less.
+    """
+    inner = Op("aten::mm", 20_000, 1_000, 150_250)
+    layers = [Op("aten::matmul", 700, 700, children=(inner,))] * 40
+    work = Op("train", 20_000, 20_000, rest=300_000, children=layers, category="user_annotation")
+    late = Op("tb_privateuse1::window_end", 3_000, 1_000, blocking=True,
+              category="user_annotation", held=late_ns)  # fmt: skip
+    result = simulate([EDGE, CLOCK, CLOCK, work, late, CLOCK, CLOCK])
+    basis = result.trace.meta.grounds
+    assert basis is not None
+    assert basis.counts["late_stamps"]
+    assert inside(result)
+    assert max(start_errors(result)) < late_ns / 2
