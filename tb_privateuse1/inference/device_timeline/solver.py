@@ -7,8 +7,8 @@ that took the device longer than an event costs was idle time. So its event is t
 clock: an *anchor*.
 
 If the bounds cross, an assumption is wrong. The weakest goes first: that an operator's first event
-was recorded right before its time stamp (a thread may be preempted in between). Then the anchor is
-dropped: something launched there after all.
+was recorded right before its time stamp (a thread may be preempted in between), or the second one
+right behind it. Then the anchor is dropped: something launched there after all.
 """
 
 from __future__ import annotations
@@ -238,11 +238,9 @@ def solve(problem: Problem, launch_free: Bools, points: SyncPoints) -> Solution:
     ``launch_free`` is per segment.
     """
     if not len(problem.events):
-        none = np.zeros(0, np.bool_)
-        empty = np.zeros(0, np.int64)
-        return Solution(
-            Bounds(empty, empty, empty), Spans(empty, empty, 0, ()), none, none, none, 0, empty
-        )
+        none, empty = np.zeros(0, np.bool_), np.zeros(0, np.int64)
+        spans = Spans(empty, empty, 0, ())
+        return Solution(Bounds(empty, empty, empty), spans, none, none, none, 0, empty)
     prompt, c = problem.prompt, problem.c
     anchored = launch_free & (problem.spans.segment_low > c.event_high_ns)
     limit = np.where(anchored, prompt, np.int64(ANY))
@@ -317,7 +315,7 @@ def _repair(problem: Problem, points: SyncPoints, limit: I64) -> tuple[I64, int,
     """Return the earliest solution, with room for late time stamps if it passes a limit.
 
     The count is that of the operators whose time stamps are late. Last are the second events that
-    are beyond their limit without that, and may have been recorded late instead.
+    pass their limit without that, and may have been recorded late instead.
     """
     events, ready = problem.events, problem.ready.copy()
     np.maximum.at(ready, points.event, points.earliest)
