@@ -114,7 +114,8 @@ class TypicalDurations(Struct, frozen=True):
 
     def head(self, count: int) -> Self:
         """Return those of the first ``count`` kernels."""
-        return TypicalDurations(*(getattr(self, name)[:count] for name in self.__struct_fields__))
+        some = {name: getattr(self, name)[:count] for name in self.__struct_fields__}
+        return replace(self, **some)
 
 
 class StreamKernels(Struct, frozen=True):
