@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ LAYERS = [linear(20_000, 150_000)] * 4
 READ = Op("aten::_local_scalar_dense", 3_000, 1_000, 1_500, blocking=True)
 EDGE = Op("tb_privateuse1::window_start", 3_000, 1_000, blocking=True, category="user_annotation")
 CLOCK = Op("tb_privateuse1::clock", 1_000, 500, category="user_annotation")
-TIMES = {"elapsed": {}, "events": {"event_times": (5_000_000_000, 0.0)}}
+TIMES: dict[str, dict[str, Any]] = {"elapsed": {}, "events": {"event_times": (5_000_000_000, 0.0)}}
 """Without and with device times of the events."""
 
 
