@@ -113,7 +113,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "start_bound_ns": "largest error of the start; 0 where measured, null where not known",
         "shift_bound_ns": "the part of start_bound_ns that all starts share: the launch latency's",
         "duration_bound_ns": "largest error of the duration",
-        "error_group": "equal work, whose durations have the same error; null where measured",
+        "error_group": "equal work, whose errors are one; null: measured; below -1: guessed",
         "event": _EVENT,
         "flops": "operations, by the shapes of its operator; null: no model, or no shapes",
         "bytes_moved": "bytes that it must read and write",

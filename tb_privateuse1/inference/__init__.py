@@ -46,6 +46,7 @@ from tb_privateuse1.readers.raw import Raw, Sidecar, StepMarkers
 from tb_privateuse1.trace import sum_bounds
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import (
+    GUESSED,
     MEASURED,
     NONE,
     Frames,
@@ -196,9 +197,13 @@ def _assemble(
 
 
 def _with_error_groups(kernels: Kernels, ops: Ops) -> Kernels:
-    """Return the kernels; inferred ones of equal names, shapes and dtypes share an error group."""
+    """Return the kernels; inferred ones of equal names, shapes and dtypes share an error group.
+
+    Those whose duration is guessed have ``GUESSED`` in the column until now.
+    """
     shapes, dtypes = lookup(ops.shapes, kernels.op, NONE), lookup(ops.dtypes, kernels.op, NONE)
-    groups = sum_bounds.error_groups(kernels.name, shapes, dtypes)
+    guessed = kernels.error_group == GUESSED
+    groups = sum_bounds.error_groups(guessed, kernels.name, shapes, dtypes)
     groups = np.where(kernels.evidence == MEASURED, NONE, groups).astype(np.int32)
     return replace(kernels, error_group=groups)
 

@@ -50,6 +50,9 @@ from tb_privateuse1.trace.vendor import GENERIC, Vendor
 NONE = -1
 """No such row, no such string, no such id."""
 
+GUESSED = -2
+"""The first ``Kernels.error_group``, downwards, of durations that nothing of equal work shows."""
+
 MISSING = np.int64(np.iinfo(np.int64).min)
 """An unknown quantity (bytes, count, bound) of the trace. Shown as null, never as 0."""
 
@@ -179,7 +182,8 @@ class Kernels(Table, frozen=True):
     ``Captures`` from which a graph's replay has it, ``captured_op`` that of ``CapturedOps``. The
     bounds are the largest errors of start and duration; 0 if measured. ``shift_bound_ns`` is the
     part of the start's that all starts share: an error of the launch latency shifts them together.
-    ``error_group`` numbers equal work, whose durations have the same error; ``NONE`` if measured.
+    ``error_group`` numbers equal work, whose durations have the same error; ``NONE`` if measured,
+    ``GUESSED`` and below where nothing of equal work shows the duration.
     ``event`` is ``NONE`` if inferred.
     """
 

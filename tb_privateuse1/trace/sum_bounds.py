@@ -3,7 +3,8 @@
 The worst case is the sum of all bounds. The statistical bound allows that independent errors
 cancel out. What is common to all activities adds; the errors of equal work on equal shapes
 (``Kernels.error_group``) add, too, as its duration is seen, or assumed, once for all its calls;
-those of different work add as squares. docs/internals/inference.md, "Bounds of sums", has the
+those of different work add as squares. Where nothing of equal work shows its duration, the guess
+counts with its whole bound. docs/internals/inference.md, "Bounds of sums", has the
 measurements behind each constant, and what would refute them.
 """
 
@@ -15,17 +16,20 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace.groupby import group_rows, maxima, sums
-from tb_privateuse1.trace.model import MISSING, Kernels
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.model import GUESSED, MISSING, NONE, Kernels
+from tb_privateuse1.trace.table import I32, I64, Bools
 
-COMMON_NS = 1_600
+COMMON_NS = 2_200
 """The part of each duration's bound that all activities share: gaps and the cost of events.
 
-Gaps of kernels are up to 2.0 us; the estimate of a duration takes 0.4 us off for them.
+Gaps of kernels are up to 2.6 us; the estimate of a duration takes 0.4 us off for them.
 """
 
 GROUP_SIGMAS = 0.5
-"""The error of equal work, as a share of its bounds, at two standard deviations."""
+"""The error of equal work, as a share of its bounds, at two standard deviations.
+
+Not where nothing of equal work shows the duration: it may be as wrong as its bound says.
+"""
 
 RECORDING_SIGMAS = 0.2
 """The error that all work of a recording shares, as a share of its bounds, at two sigma."""
@@ -120,7 +124,7 @@ class _Parts(Struct, frozen=True):
     @classmethod
     def of(cls, bounds_ns: I64, error_group: I32 | I64) -> Self:
         """Return the parts. An activity in no error group was repaired: no errors cancel out."""
-        common = np.where(error_group < 0, bounds_ns, np.minimum(bounds_ns, COMMON_NS))
+        common = np.where(error_group == NONE, bounds_ns, np.minimum(bounds_ns, COMMON_NS))
         return cls(common, bounds_ns - common, bounds_ns)
 
     def sums(self, group: I64, groups: int) -> Self:
@@ -136,14 +140,18 @@ def _statistical(group: I32 | I64, parts: _Parts, alike: I32 | I64, groups: int)
     """Return the statistical bound of each group's sum."""
     first, member = group_rows(group, alike)
     equal_work = sums(member, parts.rest_ns, len(first))
-    squares = np.bincount(group[first], (GROUP_SIGMAS * equal_work) ** 2, groups)
+    sigmas = np.where(alike[first] <= GUESSED, 1.0, GROUP_SIGMAS)
+    squares = np.bincount(group[first], (sigmas * equal_work) ** 2, groups)
     whole = parts.sums(group.astype(np.int64), groups)
     likely = whole.common_ns + np.sqrt(squares + (RECORDING_SIGMAS * whole.rest_ns) ** 2)
     # No sum is better known than the worst-known of its parts.
     return np.maximum(np.ceil(likely).astype(np.int64), whole.largest_ns)
 
 
-def error_groups(name: I32, *columns: I32) -> I32:
-    """Return one number per distinct name and columns: the ``error_group`` of each activity."""
+def error_groups(guessed: Bools, name: I32, *columns: I32) -> I32:
+    """Return one number per distinct name and columns: the ``error_group`` of each activity.
+
+    Those whose duration is ``guessed`` have numbers of their own, from ``GUESSED`` down.
+    """
     _, member = group_rows(name, *columns)
-    return member.astype(np.int32)
+    return np.where(guessed, GUESSED - member, member).astype(np.int32)

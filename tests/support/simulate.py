@@ -32,7 +32,8 @@ class Op(Struct, frozen=True):
 
     The kernel is launched at the end, after the children. ``blocking``: it returns when the
     device is done. ``held``: how long the thread has no core then, before the second mark;
-    ``paused``: the same between the first mark and the start time.
+    ``paused``: the same between the first mark and the start time; ``rest``: before the
+    first mark. ``size``: that of its tensors, if the profiler records shapes.
     """
 
     name: str
@@ -44,6 +45,8 @@ class Op(Struct, frozen=True):
     category: str = "cpu_op"
     held: int = 0
     paused: int = 0
+    rest: int = 0
+    size: int = 0
 
 
 class Machine(Struct):
@@ -89,7 +92,7 @@ class Machine(Struct):
         """Begin an operator; return its number, its first mark and its start."""
         number = len(self.events) + 1
         self.events.append({})
-        self.now += BEFORE
+        self.now += BEFORE + op.rest
         first = self._mark()
         self.now += BEFORE + op.paused
         return number, first, self.now
@@ -103,6 +106,8 @@ class Machine(Struct):
         self.elapsed[number] = float((last - first) // 1000)
         self.executed[number] = first, last
         args = {"External id": number, **self.shapes}
+        if op.size:
+            args |= {"Input Dims": [[op.size, op.size]], "Input type": ["float"]}
         self.events[number - 1] = make.span(op.category, op.name, start / 1e3, end / 1e3, **args)
 
     def end_step(self) -> None:

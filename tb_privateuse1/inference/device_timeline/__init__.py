@@ -69,7 +69,7 @@ from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Memory, Ops
+from tb_privateuse1.trace.model import GUESSED, MISSING, NONE, Frames, Kernels, Lanes, Memory, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 __all__ = [
@@ -339,6 +339,6 @@ def _kernels(ops: Ops, rows: I64, work: StreamKernels, lane: int, unknown: int) 
         start_bound_ns=work.start_bound_ns,
         shift_bound_ns=np.full(n, work.shift_bound_ns),
         duration_bound_ns=work.duration_bound_ns,
-        error_group=none.copy(),
+        error_group=np.where(work.guessed, GUESSED, 0).astype(np.int32),
         event=none.copy(),
     )

@@ -34,7 +34,7 @@ LEAST = 3
 _POOLED, _OUTLIERS = 4, 0.05
 """The least number of hidden calls that bound each other, and the share of extremes left out."""
 
-_ALIKE, _ALIKE_NS = 0.15, 1_000
+ALIKE, _ALIKE_NS = 0.15, 1_000
 """How far the same work on the same shapes differs from call to call."""
 
 _MOST_KERNELS = 64
@@ -105,7 +105,7 @@ def typical_durations(instances: Instances) -> TypicalDurations:
     slowness, length = _slowness(instances), instances.length
     if slowness is not None:
         length = (length / slowness).astype(np.int64)
-    narrow, wide = (_medians(group, length, instances.seen) for group in (key, name))
+    narrow, wide = (seen_medians(group, length, instances.seen) for group in (key, name))
     count = len(narrow)
     rows = np.flatnonzero(instances.seen & instances.shaped & (narrow[key] >= 0))
     size = np.bincount(key[rows], minlength=count)
@@ -118,15 +118,16 @@ def typical_durations(instances: Instances) -> TypicalDurations:
     beyond = np.where(enough, 2 * (longest - shortest) // np.maximum(size - 1, 1), 0)
     bottom = np.where(enough, np.maximum(least - beyond, 0), -1)
     top = np.where(enough, most + beyond, -1)
-    # Work on other shapes that is longer than fits is other work.
-    fitting = np.where(wide[name] <= instances.high, wide[name], -1)
+    # Work on other shapes that is longer than fits is other work; so is shorter than is sure here.
+    likely = np.maximum(wide[name], _least_length(instances, count)[key])
+    fitting = np.where((wide[name] >= 0) & (likely <= instances.high), likely, -1)
     typical = np.where(narrow[key] >= 0, narrow[key], fitting)
     if slowness is not None:
         typical = np.where(typical >= 0, (typical * slowness).astype(np.int64), -1)
     pooled_low, pooled_high = _pooled_limits(instances, count)
     free = ~enough & (pooled_high >= 0)
     bottom, top = np.where(free, pooled_low, bottom), np.where(free, pooled_high, top)
-    return TypicalDurations(typical, bottom[key], top[key])
+    return TypicalDurations(typical, bottom[key], top[key], narrow[key] >= 0)
 
 
 def _slowness(instances: Instances) -> F64 | None:
@@ -138,6 +139,15 @@ def _slowness(instances: Instances) -> F64 | None:
     seen = instances.seen & instances.shaped & here
     slowness = relative_slowness(instances.key, instances.length, seen, instances.at)
     return None if slowness is None else np.where(here, slowness, 1.0)
+
+
+def _least_length(instances: Instances, count: int) -> I64:
+    """Return per key how long its work surely takes: no call of it may contradict that."""
+    key = instances.key
+    least = maxima(key, instances.low, count)
+    most = minima(key, instances.high, count)
+    less = np.maximum(least - (least * ALIKE).astype(np.int64) - _ALIKE_NS, 0)
+    return np.where(less <= most, less, 0)
 
 
 def _pooled_limits(instances: Instances, count: int) -> tuple[I64, I64]:
@@ -156,12 +166,12 @@ def _pooled_limits(instances: Instances, count: int) -> tuple[I64, I64]:
     high = instances.high[rows][np.lexsort((instances.high[rows], key))][at]
     low = instances.low[rows][np.lexsort((-instances.low[rows], key))][at]
     fits = (size >= _POOLED) & (low <= high)
-    wide = high + (high * _ALIKE).astype(np.int64) + _ALIKE_NS
-    narrow = np.maximum(low - (low * _ALIKE).astype(np.int64) - _ALIKE_NS, 0)
+    wide = high + (high * ALIKE).astype(np.int64) + _ALIKE_NS
+    narrow = np.maximum(low - (low * ALIKE).astype(np.int64) - _ALIKE_NS, 0)
     return np.where(fits, narrow, -1), np.where(fits, wide, -1)
 
 
-def _medians(group: I64, length: I64, seen: Bools) -> I64:
+def seen_medians(group: I64, length: I64, seen: Bools) -> I64:
     """Return the median length of each group's visible instances; -1 if none or too far apart."""
     count = int(group.max(initial=-1)) + 1
     ordered = sort_groups(group[seen], length[seen], count)

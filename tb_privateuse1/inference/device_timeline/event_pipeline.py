@@ -217,10 +217,14 @@ def estimate_lengths(
     length shows where operators launch, which narrows the starts of the rest.
     """
     sites, events = cautious.sites, likely.events
+    instances, visible = _instances(stream, cautious, placement)
     doubtful = late_ends.doubtful_ends(
-        placement.limits, sites, events, cautious.solution.bounds, stream.c, stream.places[sites.op]
+        placement.limits, instances, sites, events, cautious.solution.bounds, stream.c,
+        stream.places[sites.op],
+    )  # fmt: skip
+    instances = replace(
+        instances, seen=instances.seen & ~doubtful, low=np.where(doubtful, 0, instances.low)
     )
-    instances, visible = _instances(stream, cautious, placement, doubtful)
     instances, helped, names = other_recordings.add_recordings(
         instances, sites.op, sites.last, stream.keys, stream.ops, stream.strings, stream.others
     )
@@ -300,12 +304,9 @@ def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
 
 
 def _instances(
-    stream: StreamInput, cautious: Cautious, placement: Placement, doubtful: Bools
+    stream: StreamInput, cautious: Cautious, placement: Placement
 ) -> tuple[duration_catalogue.Instances, Bools]:
-    """Return each kernel as an instance of its operator, and whose own lengths are visible.
-
-    ``doubtful`` are kernels whose end may be that of a preempted thread.
-    """
+    """Return each kernel as an instance of its operator, and whose own lengths are visible."""
     segments, draft = cautious.segments, placement.draft
     key, name = (
         duration_catalogue.segment_keys(group, segments.op, segments.last, cautious.use)
@@ -314,7 +315,7 @@ def _instances(
     shaped = stream.ops.shapes[cautious.sites.op] >= 0
     visible = duration_catalogue.trusted_instances(key, shaped, placement.limits.seen, draft.seen)
     # The capture's own work says nothing of the run's kernels.
-    evidence = visible & ~placement.captures & ~doubtful
+    evidence = visible & ~placement.captures
     instances = duration_catalogue.Instances(
         key, name, shaped, draft.length, draft.length_low, draft.length_high, evidence, draft.start
     )
@@ -349,7 +350,7 @@ def _work(
     )
     work = StreamKernels(
         sites.op, placed.start, placed.length, start_bound, length_bound,
-        placed.evidence, np.where(cautious.blocked, MEMCPY, KERNEL).astype(np.int8),
+        placed.evidence, np.where(cautious.blocked, MEMCPY, KERNEL).astype(np.int8), placed.guessed,
         stream.c.latency_bound_ns,
     )  # fmt: skip
     own = ~placement.captures

@@ -68,6 +68,8 @@ class Placed(Struct, frozen=True):
     """The likely end, if it is better known than the start."""
     seen: Bools
     """The kernel is visible: its length is the time between two events on a busy device."""
+    guessed: Bools
+    """Nothing of equal work shows the length: it may be anywhere up to its limit."""
 
 
 class LaunchSites(Struct, frozen=True):
@@ -112,8 +114,11 @@ def placement_limits(
     most = np.maximum(bounds.high[first] + c.gap_high_ns, begun)
     most = np.maximum(np.minimum(most, bounds.high[last]), least)
     prompt = events.host_high_ns[last] + c.latency_ns + c.jitter_ns
-    pinned = (bounds.low[last] > prompt) & ~blocked
-    busy = (bounds.low[first] >= launched) & ~blocked
+    waited = bounds.low[last] > prompt
+    pinned = waited & ~blocked
+    # A launch may be known to be early in its segment: then the device may have been done by its
+    # end, and the end event shows the host's time.
+    busy = (bounds.low[first] >= launched) & (waited | (bounds.low[first] >= prompt)) & ~blocked
     returned = np.where(last == events.end[row], ops.end_ns[row], events.host_high_ns[last])
     end_high = np.where(blocked, np.minimum(bounds.high[last], returned), bounds.high[last])
     end_high = np.maximum(end_high, least)
@@ -135,7 +140,7 @@ def placement_limits(
     seen = busy & (alone | whole)
     return Placed(
         row, evidence, start, least, most, length, length_low, length_high,
-        end_low, end_high, start + length, seen,
+        end_low, end_high, start + length, seen, np.zeros(len(row), np.bool_),
     )  # fmt: skip
 
 
@@ -222,7 +227,9 @@ def estimate_placement(
     worked = np.maximum(hidden_length(end - start), end - start - LATE_RETURN_NS)
     length = np.where(blocked, np.where(sites.copies, worked, hidden_length(end - start)), length)
     length = np.clip(length, placed.length_low, placed.length_high)
-    return replace(placed, start=start, length=length, end=end, seen=measured)
+    hides = blocked | ~(waited | measured)
+    guessed = hides & (finish - start > _KERNEL_NS)
+    return replace(placed, start=start, length=length, end=end, seen=measured, guessed=guessed)
 
 
 def hidden_length(most: I64) -> I64:
@@ -320,11 +327,12 @@ def fill_lengths(placed: Placed, typical: TypicalDurations) -> Placed:
     start_low = np.where(narrow, first, placed.start_low)
     start_high = np.where(narrow, latest, placed.start_high)
     start = np.clip(np.where(ends, placed.end - length, placed.start), start_low, start_high)
+    guessed = np.where(known, ~typical.own, placed.guessed & ~agreed)
     from_others = known & (placed.evidence == BOUND)
     evidence = np.where(from_others, CATALOGUE, placed.evidence).astype(np.int8)
     return replace(
         placed, start=start, start_low=start_low, start_high=start_high, length=length,
-        length_low=length_low, length_high=length_high, evidence=evidence,
+        length_low=length_low, length_high=length_high, evidence=evidence, guessed=guessed,
     )  # fmt: skip
 
 

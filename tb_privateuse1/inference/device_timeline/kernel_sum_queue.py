@@ -80,6 +80,7 @@ def replay_queue(stream: StreamInput) -> StreamKernels:
     return StreamKernels(
         row, starts[1], duration, bound, np.full(len(row), c.resolution_ns),
         np.full(len(row), EVENTS, np.int8), np.full(len(row), KERNEL, np.int8),
+        np.zeros(len(row), np.bool_),
         shift_bound_ns=shift, findings=(finding,), basis=basis,
     )  # fmt: skip
 

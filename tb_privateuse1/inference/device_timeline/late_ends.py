@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
+from tb_privateuse1.inference.device_timeline.duration_catalogue import (
+    ALIKE,
+    Instances,
+    seen_medians,
+)
 from tb_privateuse1.inference.device_timeline.kernel_placement import (
     LaunchSites,
     Placed,
@@ -51,6 +56,7 @@ def works_in_batches(events: EventPairs, blocking: Bools, bounds: Bounds, c: Cal
 
 def doubtful_ends(
     limits: Placed,
+    instances: Instances,
     sites: LaunchSites,
     events: EventPairs,
     bounds: Bounds,
@@ -62,8 +68,10 @@ def doubtful_ends(
     A thread preempted between an operator's end and its event records the event late. If the
     device was done, the event then shows the host's time. That is possible if the thread's next
     time stamp is after the event. It is likely if the thread was silent for long meanwhile, or if
-    the kernel would have ended by chance just when its operator did. A scheduler does not prefer a
-    place: what most calls at a ``place`` (one number per kernel) show is no pause.
+    the kernel would have ended by chance just when its operator did. If it is longer than others on
+    the same shapes (``instances``), an event that a slow thread recorded late explains that, too.
+    A scheduler does not prefer a place: what most calls at a ``place`` (one number per kernel) show
+    is no pause.
     """
     last = sites.last
     following = events.host_ns[events.next[last]]
@@ -72,13 +80,24 @@ def doubtful_ends(
     prompt = events.host_high_ns[last] + c.latency_ns + c.jitter_ns
     silent = bounds.low[last] - prompt > _SILENT_NS
     behind = bounds.low[last] - events.host_low_ns[last] - c.latency_ns
+    possible &= np.isin(limits.evidence, (END_PINNED, EVENTS))
+    slow = possible & (behind < _SILENT_NS)
+    unlike = slow & _longer_than_others(instances, slow)
     by_chance = behind < ERROR_RATE * limits.length_low
-    doubt = possible & (silent | by_chance) & np.isin(limits.evidence, (END_PINNED, EVENTS))
+    doubt = (possible & (silent | by_chance)) | unlike
     count = int(place.max(initial=-1)) + 1
     shown = np.bincount(place[doubt], minlength=count)
     often = (shown >= _OFTEN) & (2 * shown > np.bincount(place, minlength=count))
     result: Bools = doubt & ~often[place]
     return result
+
+
+def _longer_than_others(instances: Instances, slow: Bools) -> Bools:
+    """Return which are longer than equal work on the same shapes is, as those not ``slow`` show."""
+    others = instances.seen & instances.shaped & ~slow
+    usual = seen_medians(instances.key, instances.length, others)[instances.key]
+    longer: Bools = (usual >= 0) & (instances.low > usual * (1 + ALIKE) + _SUSPECT_NS)
+    return longer
 
 
 def distrust_preempted(
@@ -99,7 +118,8 @@ def distrust_preempted(
     pooled = (typical.length < 0) & (typical.high >= 0) & ~held
     usual = np.where(pooled, (typical.low + typical.high) // 2, typical.length)
     most = np.minimum(typical.high, 2 * _MUCH * usual)
-    most = np.where(typical.high >= 0, most, _MUCH * usual)
+    few = np.where(doubtful & typical.own, 1 + ALIKE, _MUCH) * usual
+    most = np.where(typical.high >= 0, most, few)
     long = np.isin(placed.evidence, (END_PINNED, EVENTS))
     long &= placed.length_low > np.maximum(most, usual + _SUSPECT_NS)
     odd = (long & doubtful) | held
@@ -113,6 +133,7 @@ def distrust_preempted(
             odd | (long & (usual >= 0)), np.minimum(low, placed.length_low), placed.length_low
         ),
         seen=placed.seen & ~odd,
+        guessed=placed.guessed | lone,
     )
     high = np.where(odd & (typical.high >= 0), placed.length_high, typical.high)
     length = np.where(odd, usual, typical.length)

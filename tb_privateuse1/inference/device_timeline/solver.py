@@ -7,8 +7,8 @@ that took the device longer than an event costs was idle time. So its event is t
 clock: an *anchor*.
 
 If the bounds cross, an assumption is wrong. The weakest goes first: that an operator's first event
-was recorded right before its time stamp (a thread may be preempted in between). Then the anchor is
-dropped: something launched there after all.
+was recorded right before its time stamp (a thread may be preempted in between), or the second one
+right behind it. Then the anchor is dropped: something launched there after all.
 """
 
 from __future__ import annotations
@@ -184,6 +184,20 @@ class Problem(Struct, frozen=True, dict=True):
         return self.events.host_floor_ns[self.events.start] + self.c.latency_ns
 
     @cached_property
+    def latest_record(self) -> I64:
+        """When an idle device executes each event at the latest, if its thread was preempted.
+
+        The thread's next time stamp comes behind it.
+        """
+        events, follower = self.events, self.events.next
+        stamp = np.where(
+            events.is_end[follower], events.host_low_ns[follower], events.host_high_ns[follower]
+        )
+        alone = follower == np.arange(len(events))
+        latest: I64 = np.where(alone, np.int64(ANY), stamp + self.c.latency_ns + self.c.jitter_ns)
+        return latest
+
+    @cached_property
     def spans(self) -> Spans:
         """The spans if nothing is known of any segment."""
         return self.tighten(np.zeros(len(self.events), np.bool_))[0]
@@ -224,18 +238,22 @@ def solve(problem: Problem, launch_free: Bools, points: SyncPoints) -> Solution:
     ``launch_free`` is per segment.
     """
     if not len(problem.events):
-        none = np.zeros(0, np.bool_)
-        empty = np.zeros(0, np.int64)
-        return Solution(
-            Bounds(empty, empty, empty), Spans(empty, empty, 0, ()), none, none, none, 0, empty
-        )
+        none, empty = np.zeros(0, np.bool_), np.zeros(0, np.int64)
+        spans = Spans(empty, empty, 0, ())
+        return Solution(Bounds(empty, empty, empty), spans, none, none, none, 0, empty)
     prompt, c = problem.prompt, problem.c
     anchored = launch_free & (problem.spans.segment_low > c.event_high_ns)
     limit = np.where(anchored, prompt, np.int64(ANY))
     promptness = _Promptness(problem, launch_free)
     promptness.limit_idle(limit)
     np.minimum.at(limit, points.event, points.latest)
-    low, relaxed = _repair(problem, points, limit)
+    low, relaxed, late = _repair(problem, points, limit)
+    if late.any():
+        # Either stamp may be the wrong one, so that bounds reach both.
+        latest = np.where(late, problem.latest_record, NEVER)
+        problem = replace(problem, prompt=np.maximum(prompt, latest))
+        limit = np.maximum(limit, latest)
+        promptness = _Promptness(problem, launch_free)
     wrong = low > limit
     spans, low, high, anchored, unknown = _tighten_bounds(
         problem, promptness.without(wrong), low, limit, anchored, wrong
@@ -293,22 +311,26 @@ def _reach(tree: Tree, in_tree: Bools, elapsed_low: I64, extent: int) -> int:
     return 4 * (extent + int(elapsed_low.sum(where=outer)) + 10**9)
 
 
-def _repair(problem: Problem, points: SyncPoints, limit: I64) -> tuple[I64, int]:
+def _repair(problem: Problem, points: SyncPoints, limit: I64) -> tuple[I64, int, Bools]:
     """Return the earliest solution, with room for late time stamps if it passes a limit.
 
-    The count is that of the operators whose time stamps are late.
+    The count is that of the operators whose time stamps are late. Last are the second events that
+    pass their limit without that, and may have been recorded late instead.
     """
     events, ready = problem.events, problem.ready.copy()
     np.maximum.at(ready, points.event, points.earliest)
     certain = points.earliest > NEVER
     key: tuple[bytes, ...] = points.event[certain].tobytes(), points.earliest[certain].tobytes()
     late = ready[events.end] + problem.c.jitter_ns
-    relaxed = 0
-    for _ in range(_REPAIRS):
+    relaxed, behind = 0, np.zeros(len(events), np.bool_)
+    for turn in range(_REPAIRS):
         low, ends = problem.attempts.solve(problem, key, ready, late)
         passed = np.flatnonzero(low > limit)
         if not len(passed):
             break
+        if not turn:
+            due = events.host_high_ns + problem.c.latency_ns + problem.c.jitter_ns
+            behind = events.is_end & (limit == due) & (low > limit) & (low <= problem.latest_record)
         # Its first event is as early as its time stamp allows, and its device time moves all
         # later events.
         at = groupby.distinct_values(latest_not_after(ends, passed))
@@ -318,7 +340,7 @@ def _repair(problem: Problem, points: SyncPoints, limit: I64) -> tuple[I64, int]
         relaxed += len(row)
         ready[events.start[row]] = problem.floor[row]
         key = *key, row.tobytes()
-    return low, relaxed
+    return low, relaxed, behind & (low <= limit)
 
 
 class _Promptness:

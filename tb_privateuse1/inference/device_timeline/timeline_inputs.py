@@ -103,22 +103,26 @@ class Bounds(Struct, frozen=True):
 class TypicalDurations(Struct, frozen=True):
     """The length to expect of each kernel, in ns; -1 if no instance shows it.
 
-    ``low`` and ``high`` are limits from the same operator on the same shapes.
+    ``low`` and ``high`` are limits from the same operator on the same shapes. ``own``: so is the
+    length, which is that of other shapes otherwise.
     """
 
     length: I64
     low: I64
     high: I64
+    own: Bools
 
     def head(self, count: int) -> Self:
         """Return those of the first ``count`` kernels."""
-        return replace(
-            self, length=self.length[:count], low=self.low[:count], high=self.high[:count]
-        )
+        some = {name: getattr(self, name)[:count] for name in self.__struct_fields__}
+        return replace(self, **some)
 
 
 class StreamKernels(Struct, frozen=True):
-    """The kernels of one stream in order; ``row`` is the operator of each, or ``NONE``."""
+    """The kernels of one stream in order; ``row`` is the operator of each, or ``NONE``.
+
+    ``guessed``: nothing of equal work shows the duration.
+    """
 
     row: I64
     start_ns: I64
@@ -127,6 +131,7 @@ class StreamKernels(Struct, frozen=True):
     duration_bound_ns: I64
     evidence: I8
     activity: I8
+    guessed: Bools
     shift_bound_ns: int = 0
     """The part of ``start_bound_ns`` that all starts share."""
     findings: tuple[Finding, ...] = ()
@@ -140,9 +145,9 @@ class StreamKernels(Struct, frozen=True):
     @classmethod
     def none(cls, finding: Finding | None, basis: InferenceBasis) -> Self:
         """Return no work; ``finding`` is the reason."""
-        times, few = np.empty(0, np.int64), np.empty(0, np.int8)
+        times, few, none = np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.bool_)
         findings = () if finding is None else (finding,)
-        return cls(times, times, times, times, times, few, few, 0, findings, basis)
+        return cls(times, times, times, times, times, few, few, none, 0, findings, basis)
 
     def take(self, rows: Bools | I64) -> Self:
         """Return the kernels of some rows."""
@@ -166,5 +171,6 @@ _COLUMNS = (
     "duration_bound_ns",
     "evidence",
     "activity",
+    "guessed",
 )
 """The columns of ``StreamKernels``."""

@@ -79,6 +79,7 @@ def add_unknown_work(
         duration_bound_ns=duration_bound,
         evidence=placed.evidence,
         activity=np.full(count, UNKNOWN, np.int8),
+        guessed=placed.guessed,
     )
     shown = int(unknown.duration_ns.sum())
     return replace(work.join(unknown), unseen_ns=max(waited - shown, 0))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.trace import sum_bounds
-from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.model import GUESSED, MISSING, NONE
 from tb_privateuse1.trace.table import I64
 
 BOUNDS = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 4)), min_size=1, max_size=30)
@@ -46,6 +46,19 @@ def test_equal_work_is_as_wrong_as_one_call_and_different_work_is_less() -> None
     assert apart.statistical_ns < alike.statistical_ns < alike.worst_ns
     # What all durations share does not cancel out, however many they are.
     assert apart.statistical_ns > 100 * sum_bounds.COMMON_NS
+
+
+def test_a_guess_may_be_as_wrong_as_its_bound_says() -> None:
+    """Where nothing of equal work shows the duration, all calls err alike, and by all of it."""
+    bounds = np.append(np.full(3, 851_000), np.full(300, 5_000))
+    shown, guessed = (
+        sum_bounds.sum_bound(bounds, np.append(np.full(3, own), np.arange(1, 301)))
+        for own in (0, GUESSED)
+    )
+    assert shown is not None
+    assert guessed is not None
+    assert guessed.worst_ns == shown.worst_ns
+    assert shown.statistical_ns < 3 * 851_000 < guessed.statistical_ns < guessed.worst_ns
 
 
 def test_the_worst_case_counts_where_it_is_smaller() -> None:

@@ -73,8 +73,8 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "measured, or what it is inferred from": "实测，或推断的依据",
   "the part of start_bound_ns that all starts share: the launch latency's":
     "start_bound_ns 中所有开始时间共有的部分：下发延迟的误差",
-  "equal work, whose durations have the same error; null where measured":
-    "相同的工作，其时长的误差相同；实测为 null",
+  "equal work, whose errors are one; null: measured; below -1: guessed":
+    "相同的工作，其时长的误差相同；null：实测；小于 -1：估猜",
   "largest error of the start; 0 where measured, null where not known":
     "开始时间的最大误差；实测为 0，未知为 null",
   "largest error of the duration": "时长的最大误差",
