@@ -27,7 +27,7 @@ from tb_privateuse1.analysis.account.table import (
     main_cause,
     with_details,
 )
-from tb_privateuse1.analysis.operators.function_names import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction, without_folders
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.simulation.class_gains import LITTLE, ClassGains, class_gains
 from tb_privateuse1.analysis.simulation.verdict_words import (
@@ -141,7 +141,7 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
     links = [cause.name, cause.operator]
     if cause.where is not None:
         links += [cause.where.inner or "", cause.where.title]
-    said = sentence(kind, account, leading, links, lack)
+    said = sentence(kind, account, leading, list(map(without_folders, links)), lack)
     return Verdict(
         kind=kind,
         time_class=leading.name,
