@@ -14,14 +14,7 @@ from tb_privateuse1.advice.passed_checks import FineRow, fine_rows
 from tb_privateuse1.advice.reported_findings import Reported, report
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.rule import (
-    Cause,
-    Code,
-    Confidence,
-    Rule,
-    RuleFinding,
-    percent,
-)
+from tb_privateuse1.advice.rules.rule import Cause, Code, Confidence, Rule, RuleFinding
 from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.advice.unexplained_classes import OpenClass, open_classes
@@ -30,6 +23,7 @@ from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import Text, fill, join_list, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals, processes
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.isolation import Failure, isolate

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import RuleFinding, percent
+from tb_privateuse1.advice.rules.rule import RuleFinding
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import Text, fill, join_sentences
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 
 

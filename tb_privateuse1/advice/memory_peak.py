@@ -8,12 +8,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
 from tb_privateuse1.analysis.memory.allocations import AllocationLevel, Blocks
 from tb_privateuse1.analysis.memory.categories import Category, Split
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes, phase_kinds
 from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Memory
 from tb_privateuse1.trace.table import I64

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NUMBER
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.uncertainty import all_measured
 

@@ -8,12 +8,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.advice.thresholds import PROGRAM
 from tb_privateuse1.analysis.account.classes import CLASSES, ClassName, Group
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.uncertainty import all_measured

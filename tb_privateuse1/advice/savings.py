@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.simulation import changes, prediction, profiler_time
 from tb_privateuse1.analysis.simulation.changes import Change
@@ -25,6 +24,7 @@ from tb_privateuse1.analysis.simulation.prediction import GainRange
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
 from tb_privateuse1.analysis.simulation.replayed_part import Made, ReplayedPart, replayed_part
 from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.isolation import Failure, isolate
 

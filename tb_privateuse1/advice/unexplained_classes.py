@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.reported_findings import Reported
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Cause, percent
+from tb_privateuse1.advice.rules.rule import Cause
 from tb_privateuse1.advice.thresholds import ANY_PROGRAM
 from tb_privateuse1.analysis.account.classes import CLASSES, ClassName, Group
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 
 _SOME = 0.1

@@ -5,6 +5,7 @@ Names from a trace may hold any character: control characters are shown as escap
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,8 +39,43 @@ def with_unit(name: str, value: Any) -> str:
         return f"{f'{value:,.0f}' if abs(value) >= 1000 else f'{value:.3g}'} {unit}"
     figure = name.removesuffix("_low").removesuffix("_high")
     if figure in _SHARES or figure.endswith("_share"):
-        return f"{100 * value:.1f} %"
+        return percent(value)
     return f"{value:.4g}" if isinstance(value, float) else plain_text(str(value))
+
+
+def percent(share: float) -> str:
+    """Return a share (0 to 1) in per cent, as the pages do (``frontend/src/lib/format.ts``).
+
+    Three significant digits, and two decimals below 1 %: ``9.32 %``, ``0.25 %``, ``100 %``.
+    """
+    size = 100 * abs(share)
+    minus = "-" if share < 0 else ""
+    if not size:
+        return "0 %"
+    if size < _LEAST_PERCENT:
+        return f"{'> -' if minus else '< '}{_LEAST_PERCENT} %"
+    # Never "100 %" of less: the reader would take it for all.
+    if _NEARLY_ALL <= size < 100 and not minus:
+        return "> 99.9 %"
+    return f"{minus}{f'{size:.2f}' if size < 1 else significant(size)} %"
+
+
+_LEAST_PERCENT = 0.01
+_NEARLY_ALL = 99.95
+"""In per cent; from here on, rounding gives 100."""
+
+
+def significant(value: float) -> str:
+    """Return a number with three significant digits and no exponent: ``1.20``, ``12.0``, ``1,234``.
+
+    Whole numbers from 1,000 on.
+    """
+    digits = 2 - math.floor(math.log10(abs(value))) if value else 2
+    rounded = round(value, digits)
+    if abs(rounded) >= 1000:
+        return f"{value:,.0f}"
+    decimals = 2 - math.floor(math.log10(abs(rounded))) if rounded else 2
+    return f"{rounded:.{decimals}f}"
 
 
 def bounds(names: Sequence[str]) -> dict[str, str]:
@@ -69,6 +105,8 @@ def with_range(row: Any, name: str, limits: tuple[str, str]) -> str:
         return with_unit(name, value)
     if low is None or high is None:
         return f"{with_unit(name, value)} (range unknown)"
+    if low == 0:
+        return f"{with_unit(name, value)} (at most {with_unit(name, high)})"
     return f"{with_unit(name, value)} ({with_unit(name, low)} to {with_unit(name, high)})"
 
 

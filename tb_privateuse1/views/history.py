@@ -120,6 +120,10 @@ def figures(trace: Trace) -> HistoryRow:
     found = engine.built_in_advice(trace).rows
     top = next((row for row in found if row.saving_share is not None), None)
     chosen = devices.choose_device(trace, allocations.memory_devices(trace.memory), None)
+    if chosen is not None and chosen[0] == allocations.CPU and len(trace.kernels):
+        chosen = (
+            None  # the backend reports no memory of its device, and the host's is another figure
+        )
     memory = None if chosen is None else devices.device_facts(trace, chosen)
     return HistoryRow(
         device=labels.device_name(trace),

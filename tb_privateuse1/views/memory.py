@@ -28,6 +28,7 @@ from tb_privateuse1.analysis.memory.remaining import (
     remaining_memory,
 )
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.readers import reader_named
 from tb_privateuse1.trace.columns import zero_if_missing
 from tb_privateuse1.trace.errors import TraceError
@@ -293,8 +294,8 @@ def _notes(
         yield Finding("no_addresses", message, hint)
     if chosen.explained is not None and chosen.explained < 1:
         message = say(
-            "{share:.2%} of the changes of the total are those of no event.",
-            share=1 - chosen.explained,
+            "{share} of the changes of the total are those of no event.",
+            share=percent(1 - chosen.explained),
         )
         hint = say(
             "Some allocations or releases were not reported. The curve is the reported total."

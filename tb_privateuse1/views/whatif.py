@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.simulation.prediction import Prediction, share_of
 from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.analysis.simulation.replayed_part import ReplayedPart, replayed_part
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.groupby import sums
@@ -333,12 +334,14 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
         found.append(Finding("no_device_times", message, hint, severity="info"))
     elif trace.meta.timeline == "inferred":
         message = say("Device times are inferred: the range of a gain includes their bounds.")
-        hint = say("A gain whose range begins at 0 may be none.")
+        hint = say('A gain that is "at most" some value may be none.')
         found.append(Finding("inferred", message, hint, severity="info"))
     if error is not None and abs(error) > _TRUSTED:
-        message = say("Nothing recorded explains {share:.0%} of the step.", share=abs(error))
+        message = say("Nothing recorded explains {share} of the step.", share=percent(abs(error)))
         if trace.meta.timeline == "inferred":
-            message = say("Inferred times leave {share:.0%} of the step open.", share=abs(error))
+            message = say(
+                "Inferred times leave {share} of the step open.", share=percent(abs(error))
+            )
         hint = say("The replay holds that time as it is; what it waits for may be what you change.")
         found.append(Finding("unexplained", message, hint))
     return found

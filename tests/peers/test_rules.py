@@ -16,9 +16,9 @@ from docs.generate.rules import verdicts
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.account.table import account_table
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals, uncertainty
 from tests.support.program import check
 from tests.support.repeats import sampled

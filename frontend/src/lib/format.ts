@@ -130,17 +130,18 @@ export function boundOf(ns: number | null, inferred: boolean): string {
   return inferred && ns === null ? t.format.unknownBound : bound(ns);
 }
 
-/** `0 to 25.0 %` of shares from 0 to 1. */
+/** `12.5 to 25.0 %`, or `at most 25.0 %`, of shares from 0 to 1. */
 export const percentRange = (low: number, high: number): string => range(percent(low), percent(high));
 
 /** `1.50 to 2.00 ms`. */
 export const durationRange = (low: number, high: number): string => range(duration(low), duration(high));
 
-/** The unit stands once, if it is the same. */
+/** The unit stands once, if it is the same. From 0 on, only the greatest value says something. */
 function range(low: string, high: string): string {
   if (low === high) return high;
   const [value = "", unit] = low.split(/ (?=\S+$)/);
-  return t.format.range(value === "0" || high.endsWith(` ${unit}`) ? value : low, high);
+  if (value === "0") return t.format.atMost(high);
+  return t.format.range(high.endsWith(` ${unit}`) ? value : low, high);
 }
 
 /** `(8.00 to 17.0 %)`, or nothing if one of the limits is not known. */

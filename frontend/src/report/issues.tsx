@@ -23,7 +23,7 @@ export function TopIssues({ advice }: { advice: AdviceTable }) {
       {rows.length === 0 && <p class="muted">{texts.nothing}</p>}
       <ol>
         {top.slice(0, SHOWN).map((row) => (
-          <FindingLine key={row.rule} row={row} />
+          <FindingLine key={row.rule} row={row} of={advice} />
         ))}
       </ol>
       {rows.length > 0 && (
@@ -75,7 +75,7 @@ function Issue({ row, whole, inferred }: { row: AdviceRow; whole: AdviceTable; i
       </p>
       <details>
         <summary>{texts.why}</summary>
-        <FindingFacts row={row} />
+        <FindingFacts row={row} of={whole} />
       </details>
     </Finding>
   );

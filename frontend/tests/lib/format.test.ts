@@ -109,13 +109,13 @@ test("a clock shows each µs", () => {
 
 describe("a range", () => {
   test.each([
-    [0, 0.25, "0 to 25.0 %"],
+    [0, 0.25, "at most 25.0 %"],
     [0.1, 0.35, "10.0 to 35.0 %"],
     [0.00001, 1, "< 0.01 to 100 %"],
     [0.12341, 0.12342, "12.3 %"],
   ])("of %d to %d has its unit once: %s", (low, high, text) => expect(percentRange(low, high)).toBe(text));
   test.each([
-    [0, 25e6, "0 to 25.0 ms"],
+    [0, 25e6, "at most 25.0 ms"],
     [1.5e6, 2e6, "1.50 to 2.00 ms"],
     [500, 2e6, "500 ns to 2.00 ms"],
   ])("of %d to %d ns has both units if they differ: %s", (low, high, text) =>

@@ -13,9 +13,10 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.rule import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent
 from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n.units import percent
 
 _MOSTLY = 0.5
 """Share of the exposed transfers from which on the host's backend explains them."""

@@ -11,9 +11,10 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.rule import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent
 from tb_privateuse1.advice.thresholds import ANY_PROGRAM
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 
 _HIDDEN = 0.5
 """Share of the communication beside computation. DistributedDataParallel hides it beside the

@@ -13,11 +13,12 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankFinding,
     RankRule,
 )
-from tb_privateuse1.advice.rules.rule import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent
 from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 
 _LARGE_BYTES = 16 << 20
 """From here on bandwidth rules and not latency: 0.3 ms at the 50 GB/s of a network of 400 Gbit/s,

@@ -14,12 +14,13 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.rule import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent
 from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.analysis.ranks.notes import listed
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 
 SLOW = ("rank", "node", "input", "throttled")
 """The kinds of culprits whose own work is longer."""

@@ -11,9 +11,10 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.rule import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:

@@ -14,9 +14,10 @@ from tb_privateuse1.advice.rank_rules.rank_rule import (
     milliseconds,
 )
 from tb_privateuse1.advice.rank_rules.straggler import SLOW
-from tb_privateuse1.advice.rules.rule import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent
 from tb_privateuse1.advice.thresholds import ANY_PROGRAM
 from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n.units import percent
 
 _SPREAD = 0.05
 """Share of the step, as for the finding: less is the noise of real batches."""

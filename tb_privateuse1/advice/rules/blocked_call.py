@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.account.table import function_of_intervals
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import STEP, starts_with
 from tb_privateuse1.trace.findings import TableName

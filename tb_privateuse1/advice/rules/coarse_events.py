@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding
 from tb_privateuse1.i18n import join_sentences, say
-from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.i18n.units import percent, with_unit
 from tb_privateuse1.trace.model import MISSING, Trace
 
 _LEAST = 0.5

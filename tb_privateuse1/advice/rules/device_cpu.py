@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.work.arguments import typed_shapes
 from tb_privateuse1.i18n import join_list, plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.table import I64

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.i18n import join_list, plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import containing, lookup
 from tb_privateuse1.trace.model import NONE

@@ -15,10 +15,11 @@ from tb_privateuse1.advice.collectives import (
     slow_link,
 )
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ANY_PROGRAM
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 

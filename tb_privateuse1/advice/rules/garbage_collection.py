@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.i18n import plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"(?i)^python gc\b|^gc\.collect|<built-in (function|method) collect>"

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.i18n import plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import containing
 

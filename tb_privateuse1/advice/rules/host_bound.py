@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.advice.thresholds import ANY_PROGRAM, PROGRAM
 from tb_privateuse1.analysis.account import calls_without_launches
@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.table import main_cause
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.i18n import Text, fill, join_list, say
-from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.i18n.units import percent, with_unit
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.table import I64

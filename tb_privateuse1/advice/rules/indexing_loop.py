@@ -10,7 +10,7 @@ from msgspec import Struct
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS, independen
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, previous, starts_run
 from tb_privateuse1.trace.table import I64

@@ -8,11 +8,11 @@ import numpy as np
 
 from tb_privateuse1.advice import memory_peak
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.memory import by_operator
 from tb_privateuse1.analysis.memory.late_releases import LateReleases, late_releases
 from tb_privateuse1.i18n import fill, join_list, say
-from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.i18n.units import percent, with_unit
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.table import I64
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from tb_privateuse1.advice.memory_peak import peak_use
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.memory.categories import Category
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import say
-from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.i18n.units import percent, with_unit
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.account.class_intervals import within
@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.operators.function_names import ProgramFunction, ca
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
 from tb_privateuse1.i18n import join_list, plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 
 _WORK: tuple[ClassName, ...] = ("python", "dispatch", "file_or_lock", "launch_call")

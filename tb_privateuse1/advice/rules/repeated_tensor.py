@@ -8,10 +8,11 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.expanded_copies import repeated
 from tb_privateuse1.i18n import plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 
 

@@ -109,15 +109,6 @@ class Rule(Struct, frozen=True):
     """None where the fix is no change of code."""
 
 
-_WITHOUT_DECIMAL = 0.1
-"""From here on a share has two digits without a decimal."""
-
-
-def percent(share: float) -> str:
-    """Return a text like ``12 %``, with a decimal below 10."""
-    return f"{100 * share:.0f} %" if share >= _WITHOUT_DECIMAL else f"{100 * share:.1f} %"
-
-
 def exact_percent(share: float) -> str:
     """Return a constant as text: ``3 %``, ``0.5 %``."""
     return f"{100 * share:g} %"

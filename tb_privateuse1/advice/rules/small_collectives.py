@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import collectives_without_device
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.i18n.units import percent, with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64

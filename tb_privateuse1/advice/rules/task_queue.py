@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES, PROGRAM
 from tb_privateuse1.i18n import join_list, say
-from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.i18n.units import percent, with_unit
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
 

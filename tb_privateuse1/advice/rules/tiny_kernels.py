@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ANY_PROGRAM
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import distinct_values

@@ -9,11 +9,12 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_sentences, plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools

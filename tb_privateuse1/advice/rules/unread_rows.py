@@ -8,11 +8,11 @@ import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.partly_read_products import unread_rows
 from tb_privateuse1.i18n import plural, say
-from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.i18n.units import percent, shorten
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import LONGEST_INLINE
 

@@ -8,13 +8,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES, PROGRAM
 from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.i18n import plural, say
-from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.i18n.units import percent, with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import minima
 from tb_privateuse1.trace.model import MISSING

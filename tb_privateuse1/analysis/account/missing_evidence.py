@@ -10,6 +10,7 @@ import numpy as np
 from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import NONE, Trace
@@ -65,7 +66,7 @@ def missing_records(
 
 
 def _percent(part: float) -> str | None:
-    return f"{100 * part:.0f} %" if part >= _LEAST else None
+    return percent(part) if part >= _LEAST else None
 
 
 def _share_in_graphs(trace: Trace, inside: ClassIntervals) -> float:

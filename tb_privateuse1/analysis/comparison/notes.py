@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.comparison.decomposition import decompositions
 from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
@@ -46,7 +47,7 @@ def notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterato
     if share is not None and share < _SAME_PROGRAM:
         message = say(
             "They run different programs: {share} of their operators are in both.",
-            share=f"{100 * share:.0f} %",
+            share=percent(share),
         )
         yield Finding("other_program", message, say("Choose a base of the same program."))
     if trace.meta.vendor != base.meta.vendor:
@@ -69,7 +70,7 @@ def decomposed(trace: Trace, base: Trace, now_steps: I64, base_steps: I64) -> It
                     name=one.name,
                     now=one.now_kernels,
                     base=one.base_kernels,
-                    share=f"{100 * one.share:.1f} %",
+                    share=percent(one.share),
                 )
                 for one in found[:_MOST_DECOMPOSED]
             ),

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.comparison.reason_groups import Group, Groups, kern
 from tb_privateuse1.analysis.comparison.time_cells import Cells, Side
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.i18n import join_list, plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, kernel_context
 from tb_privateuse1.trace.model import MEMCPY
 from tb_privateuse1.trace.table import I64
@@ -272,8 +273,8 @@ def _ratio(base_ns: int, now_ns: int, calls: Calls) -> str:
     if factor >= 2:
         return say("{factor:.1f} times as long", factor=factor)
     if factor >= 1:
-        return say("{share:.1f} % longer", share=100 * (factor - 1))
-    return say("{share:.1f} % less time", share=100 * (1 - factor))
+        return say("{share} longer", share=percent(factor - 1))
+    return say("{share} less time", share=percent(1 - factor))
 
 
 def _largest(times: Counter[str]) -> str:

@@ -27,6 +27,7 @@ KnownFrom = Literal["stack", "source"]
 
 _BUILT_IN = re.compile(r"^<built-in (?:method|function) (\w+)")
 _FORWARD = re.compile(r"\.py\(\d+\): forward$")
+_FOLDERS = re.compile(r"(?:^|(?<= \())[^\s<(]*/(?=[^/\s]+\.py\b)")
 _RESUMED = re.compile(r"^(?:torch_dynamo_)?resume_in_(\w+?)_at_\d+$")
 """Dynamo's name for the rest of a function behind a graph break."""
 
@@ -126,6 +127,11 @@ def function_title(trace: Trace, frame: str, *, begins: bool) -> str:
         return f"{file}:{found['line']} in {name}"
     line = first_line(trace, frame)
     return f"{name} ({file})" if line is None else f"{name} ({file}:{line})"
+
+
+def without_folders(title: str) -> str:
+    """Return a title without the folders of its file; other names as they are."""
+    return _FOLDERS.sub("", title)
 
 
 def call_title(trace: Trace, frame: str) -> str:

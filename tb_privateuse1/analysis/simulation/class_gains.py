@@ -54,8 +54,7 @@ class ClassGains(Struct, frozen=True):
     classes: Mapping[ClassName, int]
     """The classes of the groups that gain most."""
     alike_ns: int
-    """Gains that are closer are alike: within what the replay misses, the error of any gain
-    (``prediction.MARGIN``), or a little."""
+    """Gains that are closer are alike: within what the replay misses, or a little."""
 
     def share(self, gain_ns: int) -> float:
         """Return a gain as a share of the step without the profiler's own time."""
@@ -65,6 +64,10 @@ class ClassGains(Struct, frozen=True):
     def is_net(self) -> bool:
         """Return whether the profiler takes a part of the step that can be read."""
         return round(self.step_ns - self.net_ns) >= LITTLE * self.step_ns
+
+    def may_exceed(self, gain_ns: int, most_ns: int) -> bool:
+        """Return whether a gain may be no less than a greater one, as far as the replay knows."""
+        return _may_exceed(gain_ns, most_ns, self.alike_ns)
 
     def most(self, group: Group) -> int:
         """Return the greatest gain of a group that cannot be excluded."""
@@ -88,15 +91,28 @@ def class_gains(trace: Trace, part: JudgedPart, account: Account) -> ClassGains 
     groups = replay.gains(of_group)
     device_most = replay.most_without(of_group["device"]) if "device" in groups else 0
     most = max(*groups.values(), device_most)
-    alike = round(max(replay.alike_ns, prediction.MARGIN * most))
-    classes = replay.gains({
-        one.name: [one.name]
-        for one in large
-        if max(groups[one.group], device_most if one.group == "device" else 0) >= most - alike
-    })  # fmt: skip
+
+    near = [
+        group
+        for group, gain in groups.items()
+        if _may_exceed(max(gain, device_most if group == "device" else 0), most, replay.alike_ns)
+    ]
+    classes = replay.gains({one.name: [one.name] for one in large if one.group in near})
     return ClassGains(
-        replay.step_ns, replay.net_ns, len(cut.steps), groups, device_most, classes, alike
+        replay.step_ns,
+        replay.net_ns,
+        len(cut.steps),
+        groups,
+        device_most,
+        classes,
+        replay.alike_ns,
     )
+
+
+def _may_exceed(gain_ns: int, most_ns: int, alike_ns: int) -> bool:
+    # Both gains are off by a share of themselves (``prediction.MARGIN``).
+    doubt_ns = max(alike_ns, prediction.MARGIN * (max(gain_ns, 0) + most_ns))
+    return gain_ns >= most_ns - doubt_ns
 
 
 class _Replay:

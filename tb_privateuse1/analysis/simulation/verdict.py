@@ -27,7 +27,7 @@ from tb_privateuse1.analysis.account.table import (
     main_cause,
     with_details,
 )
-from tb_privateuse1.analysis.operators.function_names import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction, without_folders
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.simulation.class_gains import LITTLE, ClassGains, class_gains
 from tb_privateuse1.analysis.simulation.verdict_words import (
@@ -141,7 +141,7 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
     links = [cause.name, cause.operator]
     if cause.where is not None:
         links += [cause.where.inner or "", cause.where.title]
-    said = sentence(kind, account, leading, links, lack)
+    said = sentence(kind, account, leading, list(map(without_folders, links)), lack)
     return Verdict(
         kind=kind,
         time_class=leading.name,
@@ -209,20 +209,20 @@ def _gaining(account: Account, gains: ClassGains) -> tuple[VerdictKind, ClassTim
         if one.group in spent:
             spent[one.group] += one.ns
     most = {group: gains.most(group) for group in gains.groups}
-    group = max(_near(most, gains.alike_ns), key=lambda name: spent[name])
+    group = max(_near(most, gains), key=lambda name: spent[name])
     own = {one.name: one for one in account.classes if one.group == group}
     classes = {name: ns for name, ns in gains.classes.items() if name in own}
-    near = _near(classes, gains.alike_ns)
+    near = _near(classes, gains)
     leading = max((own[name] for name in near), key=lambda one: one.ns)
     if max(most.values()) <= LITTLE * gains.step_ns:
         return "balanced", leading
     return _DEVICE_KINDS.get(leading.name, leading.group), leading
 
 
-def _near(gains: Mapping[Key, int], alike_ns: int) -> list[Key]:
+def _near(of: Mapping[Key, int], gains: ClassGains) -> list[Key]:
     """Return the names whose gain may be the greatest one."""
-    most = max(gains.values(), default=0)
-    return [name for name, ns in gains.items() if ns >= most - alike_ns]
+    most = max(of.values(), default=0)
+    return [name for name, ns in of.items() if gains.may_exceed(ns, most)]
 
 
 def _class_gains(gains: ClassGains | None) -> tuple[ClassGain, ...]:
@@ -236,11 +236,13 @@ def _class_gains(gains: ClassGains | None) -> tuple[ClassGain, ...]:
 
 def _alike(account: Account, gains: ClassGains, leading: ClassTime) -> tuple[ClassName, ...]:
     """Return the classes without which no less may be gained than without the leading one."""
-    least = gains.classes.get(leading.name, 0) - gains.alike_ns
+    most = gains.classes.get(leading.name, 0)
     return tuple(
         one.name
         for one in account.classes
-        if one.name != leading.name and gains.classes.get(one.name, least - 1) >= least
+        if one.name != leading.name
+        and one.name in gains.classes
+        and gains.may_exceed(gains.classes[one.name], most)
     )
 
 

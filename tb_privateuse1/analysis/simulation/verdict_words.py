@@ -8,10 +8,11 @@ from typing import Literal
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.table import Account, ClassTime
 from tb_privateuse1.analysis.kernel_names import display_name
-from tb_privateuse1.analysis.recording.durations import write_duration, write_share
+from tb_privateuse1.analysis.recording.durations import write_duration
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation.class_gains import LITTLE, ClassGains
 from tb_privateuse1.i18n import join_list, join_sentences, plural, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import device_times
 from tb_privateuse1.trace.model import Trace
 
@@ -64,23 +65,23 @@ def sentence(
             "most {idle}: {lack}.",
             kind=_HEADS[kind],
             label=leading.label,
-            share=write_share(leading.share),
+            share=percent(leading.share),
             window=window,
-            idle=write_share(idle),
+            idle=percent(idle),
             lack=lack,
         )
     head = say(
         "{kind}: {label} {share} of the analyzed {window}",
         kind=_HEADS[kind],
         label=leading.label,
-        share=write_share(leading.share),
+        share=percent(leading.share),
         window=window,
     )
     chain = " ← ".join(link for link in links if link)
     if leading.group == "device":
         part = leading.parts[0] if leading.parts else None
         if part and part.share < leading.share:
-            what, share = part.name, write_share(part.share)
+            what, share = part.name, percent(part.share)
             head = say("{head} ({what} {share})", head=head, what=what, share=share)
     elif chain and leading.group in ("queue", "outside"):
         head = say("{head}, most before {chain}", head=head, chain=display_name(chain))
@@ -128,20 +129,20 @@ def gain_words(
         yield say(
             "Nothing limits alone: without any group of classes the analyzed time is at most "
             "{most} shorter.",
-            most=write_share(most),
+            most=percent(most),
         )
         if gains.is_net:
             yield _NET
         return
     gain = gains.classes[leading.name]
-    share = write_share(gains.share(gain))
+    share = percent(gains.share(gain))
     if leading.group == "device" and gains.device_most_ns > gain + LITTLE * gains.step_ns:
         words = say(
             "Without “{label}” the analyzed time is {share} to {most} shorter: the host may wait "
             "for the device in what is not recorded",
             label=leading.label,
             share=share,
-            most=write_share(gains.share(gains.device_most_ns)),
+            most=percent(gains.share(gains.device_most_ns)),
         )
     else:
         words = say(
@@ -165,22 +166,22 @@ def _undecided(account: Account, window: str, idle: float, lack: str) -> str:
         return say(
             "The device is busy for at least {busy} of the analyzed {window}, and idle for at most "
             "{idle}: {lack}.",
-            busy=write_share(1 - idle),
-            idle=write_share(idle),
+            busy=percent(1 - idle),
+            idle=percent(idle),
             window=window,
             lack=lack,
         )
     if account.idle_bound_ns is None:
         return say(
             "The device is idle for {share} of the analyzed {window}, by estimates without bounds.",
-            share=write_share(idle),
+            share=percent(idle),
             window=window,
         )
     low, high = _idle_limits(account, idle, account.idle_bound_ns)
     return say(
         "The device is idle for {share} of the analyzed {window}, by bounds {low} to {high}: they "
         "do not tell whether it is the device that limits.",
-        share=write_share(idle),
+        share=percent(idle),
         window=window,
         low=low,
         high=high,
@@ -190,15 +191,15 @@ def _undecided(account: Account, window: str, idle: float, lack: str) -> str:
 def _idle_limits(account: Account, idle: float, bound_ns: int) -> tuple[str, str]:
     """Return the least and the greatest share of idle time in words."""
     doubt = bound_ns / account.window_ns
-    return write_share(max(idle - doubt, 0)), write_share(min(idle + doubt, 1))
+    return percent(max(idle - doubt, 0)), percent(min(idle + doubt, 1))
 
 
 def _with_limits(account: Account, idle: float) -> str:
     """Return the share of idle time in words, with its limits where it is inferred."""
     if not account.idle_bound_ns:
-        return write_share(idle)
+        return percent(idle)
     low, high = _idle_limits(account, idle, account.idle_bound_ns)
-    return say("{share}, by bounds {low} to {high}", share=write_share(idle), low=low, high=high)
+    return say("{share}, by bounds {low} to {high}", share=percent(idle), low=low, high=high)
 
 
 def _idle_words(account: Account, leading: ClassTime, idle: float) -> str:
@@ -211,5 +212,5 @@ def _idle_words(account: Account, leading: ClassTime, idle: float) -> str:
         "The device is idle for {share} ({label} {part}).",
         share=share,
         label=most.label,
-        part=write_share(most.share),
+        part=percent(most.share),
     )

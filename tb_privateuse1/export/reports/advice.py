@@ -12,7 +12,7 @@ from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import Rule
 from tb_privateuse1.export.reports.markdown_text import code, escaped
 from tb_privateuse1.export.reports.sarif import Level, sarif_log, sarif_result
-from tb_privateuse1.i18n.units import plain_text, with_unit
+from tb_privateuse1.i18n.units import percent, plain_text, with_unit
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.distributed import Distributed
 
@@ -137,7 +137,7 @@ def _text(result: AdviceTable) -> Iterator[str]:
 
 
 def _finding(row: AdviceRow | RankAdvice, facts: Iterable[tuple[str, str]]) -> Iterator[str]:
-    saved = "" if row.saving_share is None else f"-{100 * row.saving_share:.1f} %"
+    saved = "" if row.saving_share is None else percent(-row.saving_share)
     yield ""
     yield f"{row.severity.upper():6} {saved:>8}  {row.title}"
     for head, body in facts:
@@ -175,10 +175,10 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
 
 def _saving(row: AdviceRow) -> str:
     """Return what a finding saves alone, and behind those above it."""
-    saved = f"-{100 * (row.saving_share or 0.0):.1f} %"
+    saved = percent(-(row.saving_share or 0.0))
     if row.behind_share is None:
         return saved
-    return f"{saved}, behind those above -{100 * row.behind_share:.1f} %"
+    return f"{saved}, behind those above {percent(-row.behind_share)}"
 
 
 def _of_ranks(result: Distributed) -> Iterator[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.inference.device_timeline.timeline_inputs import TORCH_RESOLUTION_NS
 from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import groupby, intervals
@@ -115,9 +116,9 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         return Kind("kernel_sum", resolution, evidence)
     if claim is None and fallback >= _FALLBACK:
         message = say(
-            "In {share:.0%} of the operators' time torch ran them on the CPU instead: this backend "
+            "In {share} of the operators' time torch ran them on the CPU instead: this backend "
             "has no work of its own.",
-            share=fallback,
+            share=percent(fallback),
         )
         return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     if reason := _not_microseconds(ops):

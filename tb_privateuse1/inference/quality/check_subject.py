@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.i18n.units import percent, shorten
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.findings import LONGEST_NAME, Example, TableName
@@ -80,8 +80,8 @@ def _name(trace: Trace, table: Any, row: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Return ``12.3 %``."""
-    return f"{100 * part / whole:.3g} %" if whole else "0 %"
+    """Return the part in per cent; of nothing, 0 %."""
+    return percent(part / whole if whole else 0)
 
 
 _MICROSECOND, _SECOND = 1_000, 1_000_000_000  # ns

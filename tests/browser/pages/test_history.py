@@ -77,7 +77,8 @@ def test_keys_pick_recordings(page: Dashboard) -> None:
     for key in ("End", "Enter", "ArrowLeft", "Enter"):
         page.page.keyboard.press(key)
     expect(page.get("trend").get_by_role("status")).to_contain_text("night6, span 1: 1.29 ms")
-    expect(page.get("picked")).to_contain_text("night7, span 1, night6, span 1")
+    expect(page.get("picked")).to_contain_text("night7, span 1 and night6, span 1")
+    expect(page.get("table-history").locator("tr.selected")).to_have_count(2)
 
 
 def test_two_recordings_are_compared(page: Dashboard) -> None:

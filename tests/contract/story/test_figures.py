@@ -78,10 +78,10 @@ def test_one_idle_time(made: Made) -> None:
 @pytest.mark.parametrize(
     ("name", "idle"),
     [
-        ("rocm/sglang_decode", "9.6 %"),
-        ("rocm/vllm_moe_prefill_decode", "0.2 %"),
+        ("rocm/sglang_decode", "9.61 %"),
+        ("rocm/vllm_moe_prefill_decode", "0.24 %"),
         ("cuda/dlrm_graphs_rank0", "65.0 %"),
-        ("cuda/h100_qwen", "9.3 %"),
+        ("cuda/h100_qwen", "9.32 %"),
     ],
 )
 def test_one_window(name: str, idle: str) -> None:

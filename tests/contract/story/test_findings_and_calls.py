@@ -9,8 +9,8 @@ import pytest
 
 from tb_privateuse1.advice.engine import built_in_advice
 from tb_privateuse1.analysis.account.table import Account
-from tb_privateuse1.analysis.recording.durations import write_share
 from tb_privateuse1.analysis.recording.iterations import has_steps
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.advice import AdviceTable, advice
 from tb_privateuse1.views.distributed import distributed
@@ -57,7 +57,7 @@ def check_idle(made: Trace) -> None:
     assert account.window_ns == window.time_ns
     if answer.verdict is not None:
         assert answer.verdict.judged_ns == window.time_ns
-        idle = write_share(account.idle_ns / account.window_ns)
+        idle = percent(account.idle_ns / account.window_ns)
         assert f"idle for {idle}" in answer.verdict.sentence
         assert advised(made).judged_ns == window.time_ns
 
@@ -139,7 +139,7 @@ def test_communication_has_one_time(name: str) -> None:
 def check_communication(made: Trace) -> None:
     share = share_of(account_of(overview(made)), "exposed_communication")
     (row,) = (row for row in advised(made).rows if row.rule == "exposed_communication")
-    assert row.explanation.startswith(f"It is {100 * share:.0f} % of the analyzed time.")
+    assert row.explanation.startswith(f"It is {percent(share)} of the analyzed time.")
 
 
 def test_a_finding_on_a_class_has_the_time_of_the_account() -> None:
@@ -226,7 +226,7 @@ def test_a_recommender_is_no_tensor_parallelism() -> None:
     made = recording("dlrm_graphs_rank0")
     (row,) = (row for row in advised(made).rows if row.rule == "exposed_communication")
     assert "tensor parallel" not in row.explanation + row.fix
-    assert "Of that time: 77 % all_reduce" in row.explanation
+    assert "Of that time: 76.8 % all_reduce" in row.explanation
     kinds = {
         made.text(made.collectives.kind[made.collectives.kernel == example.row][0])
         for example in row.evidence

@@ -95,7 +95,7 @@ def test_the_title_has_the_share_of_the_saving(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Savings, "of", lambda _, claims: [Saving(250 * US, "R") for _ in claims])
     made = rule("a", (0, 500), title=say("{n} reads{cost}", n=2, cost=say(": {share}", share="9")))
     (row,) = advise(TRACE, rules=(made,)).rows
-    assert (row.title, row.saving_share) == ("2 reads: 25 %", 0.25)
+    assert (row.title, row.saving_share) == ("2 reads: 25.0 %", 0.25)
 
 
 def test_the_missing_data_of_findings_is_one_sentence() -> None:

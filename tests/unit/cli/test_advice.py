@@ -80,7 +80,7 @@ def test_all_ranks_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert cli.main(["advice", log, "--ranks", "--fail-on", "high"]) == 1
     said = capsys.readouterr().out
     assert said.startswith("Findings in 2 ranks together.")
-    assert "Rank 1 keeps the others waiting: 22 % of their time" in said
+    assert "Rank 1 keeps the others waiting: 22.2 % of their time" in said
     assert cli.main(["advice", log, "--ranks", "--json", "--step", "2"]) == 0
     rules = {row["rule"] for row in json.loads(capsys.readouterr().out)["advice"]}
     assert "missing_overlap" in rules

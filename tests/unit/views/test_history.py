@@ -11,7 +11,7 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.views.history import History, history
+from tb_privateuse1.views.history import History, figures, history
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, parse_request
@@ -130,3 +130,15 @@ def test_rows_without_the_figure_are_skipped(tmp_path: Path) -> None:
     (level,) = ask(tmp_path / "log").levels
     assert (level.first, level.last) == (1, 3)
     assert ask(tmp_path / "log", figure="mfu").levels == ()
+
+
+@pytest.mark.parametrize(("device_type", "peak"), [(0, None), (20, 64)])
+def test_memory_of_the_host_is_not_that_of_the_device(device_type: int, peak: int | None) -> None:
+    """The list had a peak of 8 B for a GPU whose allocator was off: an index on the CPU."""
+    made = make.trace(
+        make.op("aten::add", 0, 10),
+        make.launch(2, 3, 1),
+        make.kernel("add", 5, 9, 1),
+        make.memory(4, 64, 64, device_type),
+    )
+    assert figures(made).memory_peak_bytes == peak

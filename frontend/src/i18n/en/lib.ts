@@ -40,6 +40,7 @@ export const format = {
   unknownBound: "± unknown",
   unknownRange: "range unknown",
   range: (low: string, high: string) => `${low} to ${high}`,
+  atMost: (high: string) => `at most ${high}`,
   kernels: (n: number) => plural(n, "kernel"),
   perMs: (n: string) => `${n} per ms`,
 };

@@ -37,6 +37,7 @@ export const format: Translation<typeof english.format> = {
   unknownBound: "± 未知",
   unknownRange: "范围未知",
   range: (low, high) => `${low} 至 ${high}`,
+  atMost: (high) => `至多 ${high}`,
   kernels: (n) => `${count(n)} 个 kernel`,
   perMs: (n) => `每 ms ${n} 个`,
 };

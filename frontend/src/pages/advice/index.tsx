@@ -12,6 +12,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Fact, Finding, savingOf } from "../shared/finding-parts";
 import { EventLink } from "../shared/event-link";
 import { FunctionLink } from "../shared/source-link";
+import { hasSteps, perStep } from "../shared/per-step";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -122,12 +123,14 @@ function KeyFigures({ result }: { result: Result }) {
         exact={result.saving_share}
         unit={texts.saved.unit}
         value={known ? percent(result.saving_share) : "–"}
-        note={known ? texts.saved.note(step, result.steps) : texts.saved.unknown}
+        note={
+          known ? texts.saved.note(step, hasSteps(result.provenance) ? result.steps : 0) : texts.saved.unknown
+        }
         help={texts.saved.help}
       />
       <KeyFigure
         name="saving_ns"
-        label={texts.perStep.label}
+        label={hasSteps(result.provenance) ? texts.perStep.label : texts.perStep.labelAll}
         exact={result.saving_ns}
         unit={texts.perStep.unit}
         value={known ? duration(result.saving_ns / Math.max(1, result.steps)) : "–"}
@@ -189,7 +192,7 @@ function OpeningFinding({ row, result, aside }: OpeningProps) {
       open={open}
       onTurn={() => go({ selected: open ? null : row.rule }, "replace")}
     >
-      <FindingFacts row={row} />
+      <FindingFacts row={row} of={result} />
       <button
         type="button"
         class="quiet"
@@ -204,7 +207,7 @@ function OpeningFinding({ row, result, aside }: OpeningProps) {
 }
 
 /** What a finding says, and what it rests on. */
-export function FindingFacts({ row }: { row: AdviceRow }) {
+export function FindingFacts({ row, of }: { row: AdviceRow; of: Pick<Result, "provenance"> }) {
   return (
     <>
       <p>{row.explanation}</p>
@@ -221,7 +224,7 @@ export function FindingFacts({ row }: { row: AdviceRow }) {
         {row.saving_ns !== null && (
           <Fact id="saving" name={texts.saves}>
             <span title={exactDuration(row.saving_per_step_ns)}>
-              {texts.savesPerStep(duration(row.saving_per_step_ns), percent(row.saving_share))}
+              {texts.savesPerStep(perStep(row.saving_per_step_ns, of.provenance), percent(row.saving_share))}
             </span>
             {row.saving_low_ns !== null && row.saving_high_ns !== null && (
               <span class="muted">

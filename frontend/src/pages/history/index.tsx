@@ -79,7 +79,7 @@ function Page({ result }: { result: Result }) {
         {...tableInUrl()}
         defaultSort="-written_ns"
         inferred={result.rows.some((row) => row.timeline === "inferred")}
-        selected={keys[keys.length - 1] ?? null}
+        selected={keys}
         onOpen={pick}
       />
     </>
@@ -123,7 +123,7 @@ function Picked({ rows }: { rows: readonly HistoryRow[] }) {
   const [base, now] = [one, other ?? one].sort((a, b) => (a.written_ns ?? 0) - (b.written_ns ?? 0));
   return (
     <p data-testid="picked">
-      {rows.map((row) => texts.recording(row.run, row.span)).join(", ")}:{" "}
+      {rows.map((row) => texts.recording(row.run, row.span)).join(texts.and)}:{" "}
       {other && base && now ? (
         <a {...compare(base, now)} data-testid="compare">
           {texts.compare}

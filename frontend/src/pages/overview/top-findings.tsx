@@ -1,11 +1,12 @@
 // The findings with the largest estimated savings, at the top of the overview.
-import type { AdviceRow, ClassTime } from "../../api/types";
-import { duration, exactDuration, percent } from "../../lib/format";
+import type { AdviceRow, AdviceTable, ClassTime } from "../../api/types";
+import { exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { SeverityMark } from "../shared/data-warnings";
 import { MARKS } from "../shared/finding-parts";
+import { perStep } from "../shared/per-step";
 import { linkProps } from "../../state/links";
 import { FunctionLink } from "../shared/source-link";
 import { TryIt } from "../shared/try-it";
@@ -61,7 +62,7 @@ export function TopFindings({ selected, limit }: TopFindingsProps) {
           ) : (
             <ol>
               {rows.map((row) => (
-                <FindingLine key={row.rule} row={row} selected={selected} />
+                <FindingLine key={row.rule} row={row} of={loaded.value} selected={selected} />
               ))}
             </ol>
           )}
@@ -87,8 +88,14 @@ function more(found: number, shown: number): string {
   return found > shown ? texts.all(found) : texts.why;
 }
 
-/** In a document without pages nothing can be tried: there is no `selected`. */
-export function FindingLine({ row, selected }: { row: AdviceRow; selected?: Selected }) {
+interface FindingLineProps {
+  row: AdviceRow;
+  of: Pick<AdviceTable, "provenance">;
+  /** Missing in a document without pages, where nothing can be tried. */
+  selected?: Selected;
+}
+
+export function FindingLine({ row, of, selected }: FindingLineProps) {
   const mark = MARKS[row.severity];
   return (
     <li data-key={row.rule} data-value={row.saving_ns ?? ""}>
@@ -101,7 +108,7 @@ export function FindingLine({ row, selected }: { row: AdviceRow; selected?: Sele
       </span>
       <span class="saves" title={texts.ofSteps(exactDuration(row.saving_ns))}>
         <b>−{percent(row.saving_share)}</b>{" "}
-        <span class="muted">{texts.perStep(duration(row.saving_per_step_ns))}</span>
+        <span class="muted">{perStep(row.saving_per_step_ns, of.provenance)}</span>
       </span>
       <p class="muted small">{row.fix}</p>
       {selected && row.change !== null && <TryIt selected={selected} change={row.change} />}

@@ -5,6 +5,7 @@ import { linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { useView } from "../../state/use-result";
 import { t } from "../../i18n";
+import { perStep } from "./per-step";
 import "./try-it.css";
 
 const texts = t.tryIt;
@@ -49,8 +50,10 @@ function Answer({ selected, change }: Omit<TryItProps, "label">) {
         {texts.replaying}
       </span>
     );
-  const { measured_ns, net_ns, predicted_ns, gain_ns, gain_share, gain_low_ns, gain_high_ns } = loaded.value;
-  if (measured_ns === null || predicted_ns === null)
+  const { measured_ns, net_ns, gain_ns, gain_share, gain_low_ns, gain_high_ns, provenance } = loaded.value;
+  // A gain is a share of the time without the profiler's own: so are the times beside it.
+  const before = net_ns ?? measured_ns;
+  if (before === null || gain_ns === null)
     return (
       <span class="muted" role="status" data-testid="tried" data-value="">
         {texts.unknown}
@@ -59,12 +62,17 @@ function Answer({ selected, change }: Omit<TryItProps, "label">) {
   const of = (ns: number | null): number | null =>
     ns === null || net_ns === null ? null : Math.min(ns / net_ns, 1);
   return (
-    <span role="status" data-testid="tried" data-value={gain_ns ?? ""}>
-      <span title={`${exactDuration(measured_ns)} → ${exactDuration(predicted_ns)}`}>
-        {texts.step(duration(measured_ns), duration(predicted_ns))}
+    <span role="status" data-testid="tried" data-value={gain_ns}>
+      <span title={`${exactDuration(before)} → ${exactDuration(before - gain_ns)}`}>
+        {texts.step(duration(before), perStep(before - gain_ns, provenance))}
       </span>{" "}
       <b>{texts.gain(percent(gain_share))}</b>{" "}
       <span class="muted">{percentLimits(of(gain_low_ns), of(gain_high_ns))}</span>{" "}
+      {measured_ns !== null && before < measured_ns && (
+        <span class="muted" title={texts.netHelp(duration(measured_ns))}>
+          {texts.net}
+        </span>
+      )}{" "}
       <a {...linkProps({ view: "whatif", changes: change })} data-testid="try-more">
         {texts.more}
       </a>

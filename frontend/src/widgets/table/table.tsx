@@ -39,7 +39,8 @@ export interface TableProps<Row> {
   onFilter: (filter: string | null) => void;
   /** Click or Enter on a row. */
   onOpen?: (row: Row) => void;
-  selected?: string | null;
+  /** The keys of the selected rows, the latest one last. */
+  selected?: string | readonly string[] | null;
   inferred?: boolean;
   /** Columns that say nothing of the rows are shown only if they are chosen. */
   hideUniform?: boolean;
@@ -259,7 +260,7 @@ function Body<Row>({ props, columns, shown, grid: { active, first, last }, id }:
             columns={columns}
             position={first + i}
             active={first + i === active}
-            selected={key === props.selected}
+            selected={isSelected(key, props.selected)}
             inferred={props.inferred ?? false}
             largest={(c) => largest.get(c.key) ?? 1}
             {...(tree && parents.has(index) && { expanded: filtered || tree.isOpen(row) })}
@@ -270,6 +271,10 @@ function Body<Row>({ props, columns, shown, grid: { active, first, last }, id }:
       <Gap rows={order.length - last} />
     </tbody>
   );
+}
+
+function isSelected(key: string, selected: TableProps<never>["selected"]): boolean {
+  return typeof selected === "string" ? key === selected : (selected?.includes(key) ?? false);
 }
 
 function Gap({ rows }: { rows: number }) {

@@ -18,7 +18,8 @@ interface GridRows<Row> {
   tree?: Tree<Row>;
   onOpen?: (row: Row) => void;
   rowKey: (row: Row) => string;
-  selected?: string | null;
+  /** The keys of the selected rows, the latest one last. */
+  selected?: string | readonly string[] | null;
 }
 
 export function useGrid<Row>(shown: GridRows<Row>) {
@@ -80,11 +81,12 @@ function useSelected<Row>(
   scroller: RefObject<HTMLDivElement | null>,
   { rows, order, rowKey, selected = null }: GridRows<Row>,
 ): void {
+  const latest = typeof selected === "object" ? (selected?.at(-1) ?? null) : selected;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another order or filter scrolls nothing
   useLayoutEffect(() => {
-    const at = selected === null ? -1 : order.findIndex((row) => rowKey(rows[row] as Row) === selected);
+    const at = latest === null ? -1 : order.findIndex((row) => rowKey(rows[row] as Row) === latest);
     if (scroller.current && at >= 0) reveal(scroller.current, at);
-  }, [selected]);
+  }, [latest]);
 }
 
 /** The part of the rows that is on the screen, in pixels. */

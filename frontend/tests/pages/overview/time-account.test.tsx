@@ -180,11 +180,11 @@ describe("what is inferred", () => {
   test("has a range within the window, is hatched, and in italics", () => {
     show(<TimeAccount now={now} step={null} />);
     const row = get("account-classes").querySelector('[data-key="python"]');
-    expect(row?.textContent).toContain("10.0 %0 to 25.0 %");
+    expect(row?.textContent).toContain("10.0 %at most 25.0 %");
     expect(row?.querySelector(".swatch")?.className).toBe("swatch inferred");
     expect(row?.querySelectorAll(".uncertain")).toHaveLength(2);
     expect(get("account-bar").querySelector('[data-key="python"]')?.className).toBe("part inferred");
-    expect(get("account-window").textContent).toMatch(/idle 100 ns, 10.0 % \(0 to 25.0 %\)$/);
+    expect(get("account-window").textContent).toMatch(/idle 100 ns, 10.0 % \(at most 25.0 %\)$/);
   });
   test("has no range where none is known", () => {
     const unknown = account([{ ...classTime("python", "host", 100), bound_ns: null }], null);

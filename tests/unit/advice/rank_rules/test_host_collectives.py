@@ -9,7 +9,7 @@ from tests.support.rank_runs import FINE, Does, found, run
 
 def test_it_is_found_on_the_ranks_that_do_it() -> None:
     (row,) = found(run(FINE, Does(gloo=2000)), "host_collectives")
-    assert row.title == "Ranks with a device communicate on the host: 10 % of the time"
+    assert row.title == "Ranks with a device communicate on the host: 10.0 % of the time"
     assert [one.rank for one in row.evidence] == [1]
 
 
@@ -19,7 +19,7 @@ def test_that_nothing_hides_it_is_its_symptom() -> None:
     (row,) = found(result, "host_collectives")
     assert found(result, "missing_overlap") == []
     assert [one.rule for one in row.symptoms] == ["missing_overlap"]
-    assert row.symptoms[0].title == "Transfers that no computation hides: 21 % of the time"
+    assert row.symptoms[0].title == "Transfers that no computation hides: 21.0 % of the time"
     assert row.saving_ns == pytest.approx(2_100_000, rel=0.01)
     assert row.severity == "high"
     assert "what could be hidden" in row.how

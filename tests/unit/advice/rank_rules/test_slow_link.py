@@ -18,7 +18,7 @@ def titles(gb_per_s: float, size: int = LARGE) -> list[str]:
 
 
 def test_sockets_are_found() -> None:
-    assert titles(0.5) == ["all-reduce of group 0 at 0.5 GB/s: 56 % of the time"]
+    assert titles(0.5) == ["all-reduce of group 0 at 0.5 GB/s: 55.9 % of the time"]
 
 
 @pytest.mark.parametrize(("gb_per_s", "speaks"), [(1.26, False), (1.24, True)])
@@ -49,4 +49,4 @@ def test_a_quarter_of_the_bandwidth_of_another_group(slow_us: float, speaks: boo
 def test_a_group_slower_than_its_siblings_in_all_steps(slow_us: float, speaks: bool) -> None:
     titles = two_groups(1000, slow_us)
     assert bool(titles) == speaks
-    assert all("Group b transfers 2.5 % of the step longer" in title for title in titles)
+    assert all("Group b transfers 2.50 % of the step longer" in title for title in titles)

@@ -10,7 +10,7 @@ from tests.support.rank_runs import FINE, SLOW, Does, by_turns, found, run
 def test_it_is_named_with_the_kernel_that_takes_longer() -> None:
     slow = Does(5000, name="flash_backward")
     (row,) = found(run(FINE, FINE, slow, FINE), "straggler")
-    assert row.title == "Rank 2 keeps the others waiting: 20 % of their time"
+    assert row.title == "Rank 2 keeps the others waiting: 20.0 % of their time"
     assert row.saving_ns == pytest.approx(2_000_000, rel=0.01)
     assert (row.severity, row.confidence) == ("high", "high")
     assert "Computation takes 2 ms a step longer" in row.explanation
@@ -40,7 +40,7 @@ def test_ranks_that_are_last_in_turn_are_no_stragglers() -> None:
 
 def test_a_set_of_ranks_is_one_finding() -> None:
     (row,) = found(run(FINE, SLOW, FINE, SLOW, FINE, FINE), "straggler")
-    assert row.title == "Ranks 1, 3 keep the others waiting: 10 % of their time"
+    assert row.title == "Ranks 1, 3 keep the others waiting: 10.0 % of their time"
     assert [one.rank for one in row.evidence] == [1, 3]
 
 

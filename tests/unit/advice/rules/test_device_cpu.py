@@ -25,7 +25,7 @@ def program(unit: str, us: float, *, host: float = 10) -> Program:
 
 def test_a_cast_on_the_cpu_is_found_with_its_time() -> None:
     (row,) = found(RULE, program("AI_CPU", 500).trace())
-    assert row.title == "Operators run on AI_CPU: 33 % of the time"
+    assert row.title == "Operators run on AI_CPU: 33.1 % of the time"
     assert "no kernel for aten::cast" in row.explanation
     assert "They read int64." in row.explanation
     assert row.saving_ns is not None
@@ -50,4 +50,4 @@ def test_where_nothing_waits_for_it_it_is_a_note() -> None:
         run.op("aten::mm", 300, kernel=100)
     (row,) = found(RULE, run.trace())
     assert (row.severity, row.saving_ns) == ("note", None)
-    assert row.title == "4 activities on AI_CPU: 17 % of the device's work"
+    assert row.title == "4 activities on AI_CPU: 16.6 % of the device's work"

@@ -79,7 +79,9 @@ def found_in(training: Training, capacity: int = 12 * GIB) -> list[str]:
 
 def test_logits_of_two_steps_are_there_at_once() -> None:
     (row,) = found(RULE, make.trace(*Training(late=True).events))
-    assert row.title == "4.000 GiB of the previous step's results are alive at the peak, 40 % of it"
+    assert (
+        row.title == "4.000 GiB of the previous step's results are alive at the peak, 40.0 % of it"
+    )
     assert "aten::linear" in row.explanation
     assert row.events == 4
 
@@ -94,7 +96,7 @@ def test_a_state_that_the_next_step_may_read_is_fine() -> None:
 
 def test_gradients_that_are_reset_behind_the_forward_pass() -> None:
     assert found_in(Training(reset="late")) == [
-        "1.000 GiB of gradients are reset only behind the peak, 14 % of it"
+        "1.000 GiB of gradients are reset only behind the peak, 14.3 % of it"
     ]
 
 

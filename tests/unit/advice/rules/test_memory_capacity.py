@@ -18,7 +18,7 @@ def test_above_ninety_percent() -> None:
     events = [make.memory(20, GIB, 12 * GIB, **{"Total Reserved": 15 * GIB})]
     trace = make.trace(make.op("aten::empty", 0, 30), *events, deviceProperties=DEVICES)
     (row,) = found(RULE, trace)
-    assert row.title == "PrivateUse1 0 is 94 % full at its peak"
+    assert row.title == "PrivateUse1 0 is 93.8 % full at its peak"
     assert (row.severity, row.saving_ns, row.evidence[0].table) == ("medium", None, "memory")
 
 
@@ -73,7 +73,7 @@ def test_the_peak_says_what_it_holds_and_when() -> None:
         events.append(make.memory(120 + 20 * i, -3 * GIB, total, Addr=4096 * (i + 1)))
     (row,) = found(RULE, make.trace(*events, deviceProperties=DEVICES))
     assert "At the peak, in the forward pass, it holds" in row.explanation
-    assert "60 % activations" in row.explanation
+    assert "60.0 % activations" in row.explanation
 
 
 def test_modules_with_most_activations_are_named_with_the_cost_to_recompute_them() -> None:
@@ -105,8 +105,8 @@ def test_modules_with_most_activations_are_named_with_the_cost_to_recompute_them
         events.append(make.memory(120 + 10 * i, -2 * GIB, total, Addr=4096 * (i + 1)))
     devices = [{**DEVICES[0], "totalGlobalMem": 15 * GIB}]
     (row,) = found(RULE, make.trace(*events, deviceProperties=devices))
-    assert "57 % of it were made in the 2 instances of Block." in row.explanation
-    assert "To recompute that would take about 20 % of the time." in row.explanation
+    assert "57.1 % of it were made in the 2 instances of Block." in row.explanation
+    assert "To recompute that would take about 20.0 % of the time." in row.explanation
 
 
 def test_temporaries_of_the_optimizer_have_a_fix_of_their_own() -> None:

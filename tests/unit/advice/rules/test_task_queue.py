@@ -55,7 +55,7 @@ def test_a_queue_whose_tasks_take_longest_is_found_with_its_gain() -> None:
     gain = 1 - fast / length
     assert 0.8 * gain < row.saving_share < 1.2 * gain
     assert row.events > 300
-    assert "91 % is in compileOperator" in row.explanation
+    assert "90.9 % is in compileOperator" in row.explanation
 
 
 def test_an_operator_that_does_not_wait_is_the_hosts_matter() -> None:

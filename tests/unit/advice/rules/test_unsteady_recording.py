@@ -23,7 +23,7 @@ def test_a_recording_of_start_up_is_named() -> None:
     (row,) = found(RULE, startup().trace())
     assert row.saving_ns is None
     assert row.evidence[0].name == "cudaMalloc"
-    assert "cudaMalloc took 5 s" in row.explanation
+    assert "cudaMalloc took 5.00 s" in row.explanation
 
 
 def test_no_other_rule_judges_it() -> None:

@@ -38,7 +38,7 @@ def test_reading_slower_than_a_product_of_no_more_bytes_can_reach_its_rate() -> 
 
 def test_slow_reading_is_no_waste_where_no_product_reads_faster() -> None:
     (row,) = found(RULE, program(rows=4, slow=2).trace())
-    assert row.title.endswith("499.4 GB/s, 54 % of what memory reaches")
+    assert row.title.endswith("499.4 GB/s, 53.6 % of what memory reaches")
     assert (row.saving_ns, row.severity) == (None, "note")
 
 
@@ -129,7 +129,7 @@ def decoding(rows: int, us: float, shapes: bool = True) -> Trace:
 def test_products_of_a_replay_have_the_weights_of_the_capture() -> None:
     (row,) = found(RULE, decoding(rows=4, us=12))
     assert (row.events, row.saving_ns) == (6, None)
-    assert row.title.endswith("1,429 GB/s, 47 % of what memory reaches")
+    assert row.title.endswith("1,429 GB/s, 47.4 % of what memory reaches")
 
 
 def test_replays_without_shapes_say_nothing() -> None:

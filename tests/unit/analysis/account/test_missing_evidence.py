@@ -16,8 +16,8 @@ def lacks(*events: dict[str, object]) -> tuple[str, ...]:
 def test_a_gap_before_a_node_of_a_replay_is_the_graphs() -> None:
     replay = span("cuda_runtime", "cudaGraphLaunch", 5, 10, correlation=1)
     said = lacks(replay, kernel("a", 12, 100, 1), kernel("b", 500, 900, 1))
-    assert [one for one in said if one.startswith("In 44 % of the time")] == [
-        "In 44 % of the time the device stands still before a recorded node of a graph that it "
+    assert [one for one in said if one.startswith("In 44.4 % of the time")] == [
+        "In 44.4 % of the time the device stands still before a recorded node of a graph that it "
         "replays. Nodes that are not recorded may run there, or a branch of the graph waits for "
         "another one."
     ]

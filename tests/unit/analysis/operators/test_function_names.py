@@ -8,6 +8,7 @@ from tb_privateuse1.analysis.operators.function_names import (
     call_title,
     function_title,
     qualified_name,
+    without_folders,
 )
 from tests.support import make
 
@@ -83,3 +84,19 @@ def test_dynamos_rest_of_a_function_is_the_function() -> None:
 def test_a_call_has_the_title_that_people_use(name: str, title: str) -> None:
     made = make.trace(BEGIN, make.frame(name, 11, 19))
     assert call_title(made, name) == title
+
+
+@pytest.mark.parametrize(
+    ("title", "short"),
+    [
+        ("run (moca/library/pipeline/model.py:40)", "run (model.py:40)"),
+        ("fn (/app/base_pipeline.py:272)", "fn (base_pipeline.py:272)"),
+        ("torch/utils/data/dataloader.py(728): __next__", "dataloader.py(728): __next__"),
+        ("a/train.py:12 in step", "train.py:12 in step"),
+        ("main (train.py)", "main (train.py)"),
+        ("Torch-Compiled Region: 0/0", "Torch-Compiled Region: 0/0"),
+        ("aten::mm", "aten::mm"),
+    ],
+)
+def test_a_title_without_folders(title: str, short: str) -> None:
+    assert without_folders(title) == short

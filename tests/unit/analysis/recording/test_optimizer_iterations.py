@@ -109,7 +109,7 @@ def test_the_case_of_a_start_that_hides_the_loop() -> None:
     found = summary(t)
     assert (found.workload, found.iterations) == ("training", 40)
     assert found.sentence == (
-        "Training, 40 iterations of 22 ms analyzed. Left out: start-up (996 ms)."
+        "Training, 40 iterations of 22.0 ms analyzed. Left out: start-up (996 ms)."
     )
     start = found.phases[0]
     assert (start.kind, start.end_ns) == ("startup", 996_000_000)

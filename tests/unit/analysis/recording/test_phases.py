@@ -65,7 +65,7 @@ def test_the_first_launch_of_a_kernel_loads_it() -> None:
     (found,) = unsteady(slow_launch("gemm", 20_000).trace())
     assert (found.kind, found.start_ns, found.end_ns) == ("startup", 0, 20_000_000)
     assert (found.table, found.rows) == ("launches", (0,))
-    assert "cudaLaunchKernel took 20 ms, a later one 1 µs" in found.sentence
+    assert "cudaLaunchKernel took 20.0 ms, a later one 1.00 µs" in found.sentence
 
 
 def test_a_launch_that_waits_for_a_place_in_the_queue_is_no_startup() -> None:

@@ -62,7 +62,7 @@ def test_the_case_of_serving() -> None:
     t = read(next((FOLDER.parent / "cases" / "serving-iterations").iterdir()))
     found = summary(t)
     assert (found.workload, found.iterations, found.iteration_ns) == ("serving", 30, 2_500_000)
-    assert "30 decode iterations of 2.5 ms" in found.sentence
+    assert "30 decode iterations of 2.50 ms" in found.sentence
     assert overview(t).average_step_ns == 2_500_000
     (lost,) = (f for f in t.meta.findings if f.code == "activities_without_operator")
     assert "graph's replay" in (lost.hint or "")

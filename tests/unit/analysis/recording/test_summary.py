@@ -19,7 +19,7 @@ def test_steady_steps_are_all_judged() -> None:
     t = device_bound().trace()
     found = summary(t)
     assert (found.kind, found.hint, len(found.judged_steps)) == ("steady", "", 3)
-    assert found.sentence.endswith("3 steady steps of 6 ms analyzed.")
+    assert found.sentence.endswith("3 steady steps of 6.00 ms analyzed.")
 
 
 def test_a_step_with_a_start_up_is_left_out() -> None:
@@ -29,7 +29,7 @@ def test_a_step_with_a_start_up_is_left_out() -> None:
     assert part.left_out.tolist() == [0]
     assert found.kind == "partly_steady"
     assert "3 steady steps" in found.sentence
-    assert "1 step left out: start-up (20 ms)" in found.sentence
+    assert "1 step left out: start-up (20.0 ms)" in found.sentence
     assert "Record later" in found.hint
 
 
@@ -47,7 +47,7 @@ def test_a_recording_of_start_up_has_no_judged_part() -> None:
     )  # fmt: skip
     found = summary(t)
     assert (found.kind, found.judged_ns, found.judged_steps) == ("startup", 0, ())
-    assert "Recording of start-up, which takes 5 s of 6 s" in found.sentence
+    assert "Recording of start-up, which takes 5.00 s of 6.00 s" in found.sentence
     assert "schedule(" in found.hint
 
 

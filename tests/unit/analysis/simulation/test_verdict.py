@@ -57,7 +57,7 @@ def test_a_busy_device_is_named_with_its_work_and_the_reason_for_the_rest() -> N
     found = judged(t)
     assert (found.kind, found.time_class, found.where) == ("device", "kernel", None)
     assert found.sentence == (
-        "Device-bound: Kernels 76.9 % of the analyzed 91 µs (gemm 65.9 %). "
+        "Device-bound: Kernels 76.9 % of the analyzed 91.0 µs (gemm 65.9 %). "
         "The device is idle for 23.1 % (Launch latency 15.4 %). "
         "Without “Kernels” the analyzed time is 48.4 % shorter."
     )

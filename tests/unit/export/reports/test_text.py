@@ -14,10 +14,10 @@ def test_text() -> None:
         "step: 999 ns",
         "",
         "table",
-        "name          total      moved    share  incomplete",
-        "---------  --------  ---------  -------  ----------",
-        "a,\\x07b    1.500 ms  2.000 KiB   12.5 %         yes",
-        "long name         -        3 B  100.0 %          no",
+        "name          total      moved   share  incomplete",
+        "---------  --------  ---------  ------  ----------",
+        "a,\\x07b    1.500 ms  2.000 KiB  12.5 %         yes",
+        "long name         -        3 B   100 %          no",
         "",
         "provenance",
         "  timeline: none",
@@ -48,7 +48,7 @@ def test_figures_that_are_inferred_say_how_far_off_they_may_be() -> None:
         "name             total             mean  start bound            share",
         "----  ----------------  ---------------  -----------  ---------------",
         "a     1.500 µs ± 20 ns  30 ns ± unknown         7 ns  50.0 % ± 25.0 %",
-        "b                    -            40 ns         0 ns          100.0 %",
+        "b                    -            40 ns         0 ns            100 %",
     ]
     one = msgspec.defstruct("One", [("what", Inferred)])(rows[0])
     assert "  total: 1.500 µs ± 20 ns" in text.text_report(one).splitlines()

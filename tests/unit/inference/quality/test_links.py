@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tb_privateuse1.i18n.units import percent
 from tests.support.make import kernel, launch, memory, op, trace
 from tests.support.quality import found, sound, sure
 
@@ -16,8 +17,8 @@ def test_activities_without_a_launch() -> None:
     assert finding.count == 3
     assert finding.severity == "warning"
     assert [e.name for e in finding.examples] == ["before", "after", "x"]
-    share = 100 * 6.2 / (6.2 + 35)
-    assert f"3 of 5 device activities ({share:.3g} % of device time)" in finding.message
+    share = percent(6.2 / (6.2 + 35))
+    assert f"3 of 5 device activities ({share} of device time)" in finding.message
     assert "1 of them run on their stream before anything" in finding.message
 
 

@@ -124,7 +124,7 @@ export const rankFindings = {
   title: "Advice",
   titleNote: (findings: number, link: (text: string) => ComponentChildren) => (
     <>
-      {plural(findings, "finding")} of all ranks together; each rank has {link("its own")}
+      {plural(findings, "issue")} of all ranks together; each rank has {link("its own")}
     </>
   ),
   symptoms: "Shows as",

@@ -26,6 +26,7 @@ export const history = {
   levels: (before: string, now: string) => `${before} before, ${now} now:`,
   why: "see why",
   recording: (run: string, span: number) => `${run}, span ${span}`,
+  and: " and ",
   pickTwo: "Click two recordings to compare them.",
   pickAnother: "click another one to compare them",
   compare: "Compare them",
@@ -42,8 +43,8 @@ export const history = {
     utilization: { title: "Utilization", help: "Busy device time as a share of the steps" },
     mfu: { title: "MFU", help: "Model FLOPs utilization of the complete steps" },
     memory: { title: "Memory peak", help: "Most bytes allocated on the device" },
-    saving: { title: "Saving", help: "Greatest saving of a finding, as a share of the analyzed steps" },
-    finding: { title: "Top finding", help: "The finding with the greatest saving" },
+    saving: { title: "Saving", help: "Greatest saving of an issue, as a share of the analyzed steps" },
+    finding: { title: "Top issue", help: "The issue with the greatest saving" },
     verdict: { title: "Limit", help: "What limits the analyzed steps" },
   },
 };

@@ -31,7 +31,7 @@ export const kernels = {
     calls: { title: "Calls", help: "The link shows them, one by one." },
     mean: { title: "Mean" },
     median: { title: "Median" },
-    p95: { title: "95 %", help: "95 % took no longer." },
+    p95: { title: "p95", help: "95 % took no longer." },
     min: { title: "Min" },
     max: { title: "Max" },
     occupancy: {

@@ -112,7 +112,7 @@ export const operators = {
     calls: { title: "Calls", help: "The link shows them, one by one." },
     kernels: { title: "Kernels", help: "Device activities that the operator itself launched." },
     launch: {
-      title: "Launching",
+      title: "Launch time",
       help: "The host's time in the calls of the device's runtime that the operator itself made.",
     },
     launches: { title: "Launches", help: "Calls of the device's runtime that the operator itself made." },

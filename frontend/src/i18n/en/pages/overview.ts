@@ -240,7 +240,7 @@ export const deviceUse = {
       help: "Hardware FLOPs utilization: the same with the products that activation checkpointing computes again.",
     },
     product_flops: {
-      label: "Products per step",
+      label: "Model FLOP per step",
       help: "Operations of matrix products, convolutions and attention in a step, on average.",
     },
     samples_per_s: {

@@ -26,7 +26,7 @@ export const report = {
     recording: "Recording",
     provenance: "Provenance",
   },
-  issuesNote: (n: number) => plural(n, "finding", "findings"),
+  issuesNote: (n: number) => plural(n, "issue"),
   saved: (share: string, steps: number) => `up to ${share} of ${plural(steps, "step", "steps")}`,
   fix: "Fix",
   why: "Explanation and evidence",

@@ -22,7 +22,7 @@ export const roofline = {
   giveRoofs: "To give the device's rates, write them into a vendor file (see the reference of vendor files):",
   noModule: "in no module",
   dotted: "Dotted: the best rate of this recording.",
-  marks: "Circles: products of matrices. Squares: other work. The area is the device time.",
+  marks: "Circles: GEMMs. Squares: other work. The area is the device time.",
   noFlops: (rows: number, share: string) =>
     `${plural(rows, "row")} without FLOPs (${share} of the time), such as copies, are in the table only.`,
   recordShapes: "with torch.profiler.profile(..., record_shapes=True) as prof:\n    ...  # your steps",

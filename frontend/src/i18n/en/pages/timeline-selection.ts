@@ -81,11 +81,11 @@ export const timelineArea = {
 
 /** Findings and notes on the time axis. */
 export const timelineMarks = {
-  findings: "Findings",
-  findingsHelp: "The events that findings of the advice rest on",
-  finding: (titles: string, at: string) => `Finding: ${titles}, at ${at}`,
+  findings: "Issues",
+  findingsHelp: "The events that issues rest on",
+  finding: (titles: string, at: string) => `Issue: ${titles}, at ${at}`,
   evidence: (event: string, at: string) => `${event} at ${at}`,
-  more: (others: number) => `and ${plural(others, "further finding")}`,
+  more: (others: number) => `and ${plural(others, "further issue")}`,
   toAdvice: "Click for the advice.",
   notes: "Notes",
   notesHelp: "Notes of your own, on the selection or at a time",

@@ -11,7 +11,7 @@ export const whatif = {
   add: "Add",
   clear: "Clear",
   kinds:
-    "Kinds: operator, kernel, module, function, call (of the runtime), category (gemm, convolution, …), class (of the account), finding (the fix of one of the advice); communication, copies, data_loader, launches, synchronization, rank_waits; profiler and stacks (its own time, as estimated). The table below has what gains most.",
+    "Kinds: operator, kernel, module, function, call (of the runtime), category (gemm, convolution, …), class (of the account), finding (the fix of an issue); communication, copies, data_loader, launches, synchronization, rank_waits; profiler and stacks (its own time, as estimated). The table below has what gains most.",
   gains: (share: string) => `gains ${share}`,
   remove: (line: string) => `Remove ${line}`,
   synchronization: { label: "No syncs", title: "As if the host never waited for the device" },
@@ -62,7 +62,9 @@ export const tryIt = {
   replaying: "Replaying the step…",
   again: "Try again",
   unknown: "No step can be replayed.",
-  step: (before: string, now: string) => `${before} → ${now} per step,`,
+  step: (before: string, now: string) => `${before} → ${now},`,
+  net: "without the profiler's own time",
+  netHelp: (measured: string) => `Recorded with the profiler: ${measured}`,
   gain: (share: string) => `−${share}`,
   more: "what-if",
 };
@@ -75,7 +77,7 @@ const kinds: Record<Gain["kind"], string> = {
   call: "Runtime call",
   category: "Category",
   class: "Class of time",
-  finding: "Fix of a finding",
+  finding: "Fix of an issue",
   communication: "Communication",
   copies: "Copies",
   data_loader: "Data loading",

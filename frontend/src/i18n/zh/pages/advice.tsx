@@ -38,15 +38,21 @@ export const advice: Translation<typeof english.advice> = {
   saved: {
     label: "可节省时间",
     unit: "/ 1",
-    note: (step, steps) => (step === null ? `占 ${count(steps)} 个迭代，至多` : `占迭代 ${step}，至多`),
+    note: (step, steps) =>
+      step !== null
+        ? `占迭代 ${step}，至多`
+        : steps === 0
+          ? "占所分析的时间，至多"
+          : `占 ${count(steps)} 个迭代，至多`,
     unknown: "没有已知的可节省时间",
     help: "一次重放中修复所有问题：等于每个问题在修复上方问题之后可节省时间之和。在采集内容允许时，比例不含 profiler 自身的时间。",
   },
   perStep: {
-    label: "每个迭代",
-    unit: "ns，所有被评估的迭代",
+    label: "每次迭代",
+    labelAll: "所分析的时间内",
+    unit: "ns，所有被分析的迭代",
     note: (whole, isNet) => `共 ${whole}${isNet ? "（不含 profiler）" : ""}`,
-    help: "所有问题的可节省时间除以被评估的迭代数。",
+    help: "所有问题的可节省时间除以被分析的迭代数。",
   },
   findings: {
     label: "问题",
@@ -75,8 +81,8 @@ export const advice: Translation<typeof english.advice> = {
   next: "之后的瓶颈",
   where: "位置",
   saves: "可节省时间",
-  savesPerStep: (saving, share) => `每个迭代 ${saving}，${share}`,
-  range: (low, high) => `（所有被评估的迭代共 ${low} 至 ${high}）`,
+  savesPerStep: (saving, share) => `${saving}，${share}`,
+  range: (low, high) => `（所有被分析的迭代共 ${low} 至 ${high}）`,
   behind: (share) => `；修复上方问题之后 ${share}`,
   behindShort: (share) => `修复上方后 −${share}`,
   behindHelp: "修复上方的问题之后，它还能节省的时间。各项之和即所有问题一起可节省的时间。",

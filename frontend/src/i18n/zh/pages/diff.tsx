@@ -53,7 +53,7 @@ export const diff: Translation<typeof english.diff> = {
     const run = kind === "earlier" ? "按日期的前一次运行" : "按日期的后一次运行，因为没有更早的";
     return `默认：${run}${shown && `（${shown}）`}`;
   },
-  account: "时间归因的变化",
+  account: "时间账目的变化",
   parts: "迭代变化的构成",
   partsNote: "平均值；各部分之和等于总变化",
   largest: "最大的变化",
@@ -85,8 +85,8 @@ export const diffWhy: Translation<typeof english.diffWhy> = {
   row: "对比",
   eventInBase: "在基线中查看",
   eventInNew: "在新的运行中查看",
-  accountOfBase: "基线的时间归因",
-  accountOfNew: "新运行的时间归因",
+  accountOfBase: "基线的时间账目",
+  accountOfNew: "新运行的时间账目",
   conditions: {
     rank: "rank",
     world_size: "rank 数量",

@@ -32,7 +32,7 @@ export const kernels: Translation<typeof english.kernels> = {
     calls: { title: "调用次数", help: "点击链接逐次显示。" },
     mean: { title: "平均" },
     median: { title: "中位数" },
-    p95: { title: "95 %", help: "95 % 的调用不超过此时长。" },
+    p95: { title: "p95", help: "95 % 的调用不超过此时长。" },
     min: { title: "最小" },
     max: { title: "最大" },
     occupancy: { title: "占用率", help: "由设备的 profiler 估算；按时长加权的平均值。" },

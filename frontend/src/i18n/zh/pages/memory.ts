@@ -38,7 +38,7 @@ export const memory: Translation<typeof english.memory> = {
   atStart: "开始时",
   beforeRecording: "采集之前",
   ofPart: "所选时间段的",
-  parametersAndTheLike: "参数等",
+  parametersAndTheLike: "采集前已分配",
   atStartHelp: "采集开始时，或所选时间段开始时已分配的内存。",
   atEnd: "结束时",
   asAtStart: "与开始时相同",

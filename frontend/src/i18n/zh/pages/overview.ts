@@ -219,7 +219,7 @@ export const deviceUse: Translation<typeof english.deviceUse> = {
     },
     hfu: { label: "HFU", help: "硬件 FLOPs 利用率：同上，并计入激活检查点重新计算的矩阵乘积。" },
     product_flops: {
-      label: "每次迭代的乘积",
+      label: "每次迭代的模型 FLOP",
       help: "平均每次迭代中矩阵乘积、卷积与注意力的运算次数。",
     },
     samples_per_s: {

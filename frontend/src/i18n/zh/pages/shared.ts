@@ -145,7 +145,7 @@ export const topFindings: Translation<typeof english.topFindings> = {
   all: (n) => `全部 ${count(n)} 个问题`,
   why: "原因与改进方法",
   ofSteps: (time) => `所评估的迭代中的 ${time}`,
-  perStep: (time) => `每个迭代 ${time}`,
+  perStep: (time) => `每次迭代 ${time}`,
 };
 
 export const cards: Translation<typeof english.cards> = {

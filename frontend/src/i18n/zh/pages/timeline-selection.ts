@@ -72,11 +72,11 @@ export const timelineArea: Translation<typeof english.timelineArea> = {
 };
 
 export const timelineMarks: Translation<typeof english.timelineMarks> = {
-  findings: "发现",
-  findingsHelp: "建议中各项发现所依据的事件",
-  finding: (titles, at) => `发现：${titles}，位于 ${at}`,
+  findings: "问题",
+  findingsHelp: "各项问题所依据的事件",
+  finding: (titles, at) => `问题：${titles}，位于 ${at}`,
   evidence: (event, at) => `${event}，位于 ${at}`,
-  more: (others) => `另有 ${others} 项发现`,
+  more: (others) => `另有 ${others} 个问题`,
   toAdvice: "点击查看建议。",
   notes: "备注",
   notesHelp: "您自己的备注，写在选区或某一时刻上",

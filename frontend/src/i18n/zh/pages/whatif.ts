@@ -54,7 +54,9 @@ export const tryIt: Translation<typeof english.tryIt> = {
   replaying: "正在重放 step…",
   again: "重试",
   unknown: "没有可重放的 step。",
-  step: (before, now) => `每 step ${before} → ${now}，`,
+  step: (before, now) => `${before} → ${now}，`,
+  net: "不含 profiler 自身时间",
+  netHelp: (measured) => `采集时（含 profiler）：${measured}`,
   gain: (share) => `−${share}`,
   more: "假设分析",
 };
