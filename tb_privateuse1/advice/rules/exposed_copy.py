@@ -85,6 +85,7 @@ RULE = Rule(
             "    loss = model(now)"
         ),
     ),
+    remedy="pinned_copies",
     check=check,
     needs=("device",),
 )

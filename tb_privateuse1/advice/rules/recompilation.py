@@ -73,6 +73,7 @@ RULE = Rule(
             "    model(batch)"
         ),
     ),
+    remedy="dynamic_shapes",
     check=check,
     needs=("operators",),
 )

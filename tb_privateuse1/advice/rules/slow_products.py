@@ -131,6 +131,7 @@ RULE = Rule(
             "    loss = model(x)"
         ),
     ),
+    remedy="autocast",
     check=check,
     needs=("device",),
 )
