@@ -31,6 +31,7 @@ REMEDIES: Registry[Remedy] = Registry(
         "inference_mode",
         "autocast",
         "single_precision",
+        "float32_on_host",
         "kept_activations",
         "frozen_garbage",
         "without_synchronize",
