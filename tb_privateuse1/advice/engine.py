@@ -84,6 +84,9 @@ class AdviceRow(Struct, frozen=True):
     lacks: tuple[str, ...]
     """Data that the profile lacks and that would raise the confidence."""
     reference: str
+    remedy: str | None
+    """The name of the remedy that ``tb-privateuse1 try`` applies to the running program; null where
+    none is mechanical."""
 
     source = renamed("source", "where")
 
@@ -307,6 +310,7 @@ def _advice(case: RuleContext, savings: Savings, one: Reported, behind_ns: int |
         where=_function(case, finding.source),
         lacks=finding.lacks,
         reference=rule.reference,
+        remedy=rule.remedy,
     )
 
 

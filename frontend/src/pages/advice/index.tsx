@@ -7,6 +7,7 @@ import { t } from "../../i18n";
 import { BeforeAndAfter } from "./before-and-after";
 import { Fine, Open } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
+import { CodeBlock } from "../../widgets/controls/code-block";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Fact, Finding, savingOf } from "../shared/finding-parts";
@@ -240,6 +241,11 @@ export function FindingFacts({ row }: { row: AdviceRow }) {
             <a {...linkProps({ view: "whatif", changes: row.change })} data-testid="try">
               <code>{row.change}</code>
             </a>
+          </Fact>
+        )}
+        {row.remedy !== null && (
+          <Fact id="remedy" name={texts.remedy} title={texts.remedyHelp}>
+            <CodeBlock text={`tb-privateuse1 try ${row.rule} LOGDIR -- python train.py`} />
           </Fact>
         )}
         <Fact id="how" name={texts.how}>

@@ -95,6 +95,8 @@ export const advice = {
   behindShort: (share: string) => `after those above −${share}`,
   behindHelp: "What it saves once the findings above are fixed. These sum to the saving of all findings.",
   change: "Try it (what-if)",
+  remedy: "Try it on your program",
+  remedyHelp: "Applies the fix while the program runs, and measures the gain; no file is changed",
   how: "How computed",
   confidence: "Confidence",
   lacks: (what: readonly string[]) => `; not recorded: ${what.join("; ")}`,
