@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.cli.trial_runs import Arm, RunReport, Window
 
 _RUNS = 4
-"""Of each arm: Welch's interval of four runs is 2.4 standard errors wide, of two 4.3 and more."""
+"""Of each arm: Student's quantile at the level of a verdict is 3.7 for four runs, 9.9 for two."""
 _STEPS = 20
 
 
@@ -61,6 +61,11 @@ def add(commands: Commands) -> None:
         help="whose figure is the verdict's; both are shown. cpu: of the process, for a program "
         "that computes on a shared host alone; wall by default",
     )  # fmt: skip
+    trial.add_argument(
+        "--by", choices=("mean", "least"), default="mean",
+        help="the step that a run is judged by; least, the quickest, on a busy host: what others "
+        "take only adds time. It does not see work of each n-th step; mean by default",
+    )  # fmt: skip
     trial.add_argument("--seed", type=int, default=0, metavar="N", help="of all runs; 0 by default")
     trial.add_argument(
         "--import", dest="imports", action="append", default=[], metavar="MODULE",
@@ -90,7 +95,7 @@ def _tried(options: argparse.Namespace) -> Trial:
         if getattr(options, name) < least:
             raise UsageError(f"--{name} must be {least} or more")
     remedy = _remedy(options)
-    row, share_of_ns = _finding(options) if options.path else (None, 0)
+    row, net_ns = _finding(options) if options.path else (None, 0)
     window = trial_runs.Window(
         options.warmup,
         options.steps,
@@ -115,7 +120,9 @@ def _tried(options: argparse.Namespace) -> Trial:
             lambda number, count, arm: line.note(f"run {number} of {count}, {arm}"),
             check,
         )
-    return trial_report.trial(options.finding, remedy, found, options.clock, row, share_of_ns)
+    return trial_report.trial(
+        options.finding, remedy, found, options.clock, options.by, row, net_ns
+    )
 
 
 def _too_short(report: RunReport, window: Window) -> str:

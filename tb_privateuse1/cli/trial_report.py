@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.analysis.comparison.trials import (
+    By,
     TrialEstimate,
     TrialFigure,
     TrialResults,
@@ -38,6 +39,8 @@ class Trial(Struct, frozen=True):
     """What it changed in a run, with how often: warm-up included."""
     clock: Clock
     """Whose figure the verdict is by."""
+    by: By
+    """Whether a run is judged by the mean of its steps or by the quickest one."""
     device: str
     steps_by: str | None
     """The class of the optimizer or module whose calls are steps."""
@@ -61,6 +64,7 @@ def trial(
     remedy: str,
     found: Mapping[Arm, Sequence[RunReport]],
     clock: Clock,
+    by: By,
     row: AdviceRow | None,
     net_ns: int,
 ) -> Trial:
@@ -72,8 +76,8 @@ def trial(
     wall = cpu = None
     seen = None
     if reason is None:
-        wall = figure([run.wall_ns for run in base], [run.wall_ns for run in now])
-        cpu = figure([run.cpu_ns for run in base], [run.cpu_ns for run in now])
+        wall = figure([run.wall_ns for run in base], [run.wall_ns for run in now], by)
+        cpu = figure([run.cpu_ns for run in base], [run.cpu_ns for run in now], by)
         seen = _results(base, now, about.tolerance)
     judged = {"wall": wall, "cpu": cpu}[clock]
     return Trial(
@@ -84,6 +88,7 @@ def trial(
         reason=reason,
         applied=now[0].applied if now else {},
         clock=clock,
+        by=by,
         device=first.device,
         steps_by=first.clock,
         runs=len(now),
@@ -150,6 +155,7 @@ def _lines(found: Trial) -> Iterator[str]:
     applied = ", ".join(f"{what} ({count:,})" for what, count in found.applied.items())
     yield f"Applied:   {applied}"
     step = f"steps by {found.steps_by}"
+    step += ", the quickest of each run" if found.by == "least" else ""
     yield f"Runs:      {found.runs} of each arm in turn, {found.steps} steps each behind " + (
         f"{found.warmup}, {step}, on {found.device}"
     )
@@ -165,8 +171,16 @@ def _lines(found: Trial) -> Iterator[str]:
     if found.results is not None:
         yield f"Results:   {_compared(found.results)}"
     yield f"Verdict:   {_VERDICTS[found.verdict]}"
+    if judged is not None and judged.noise > _NOISY:
+        yield f"           {_NOISE_HINT}"
 
 
+_NOISY = 0.1
+"""Noise beyond which a gain that is worth a day's work (``advice.engine.HIGH``) cannot be seen."""
+_NOISE_HINT = (
+    "Runs differ much: give more --runs or a quiet machine. Where the program shares its host, "
+    "--clock cpu --by least leaves most of the others' time out."
+)
 _CLOCKS = {"wall": "Time:     ", "cpu": "CPU time: "}
 _VERDICTS: Mapping[Verdict, str] = {
     "faster": "it gains",

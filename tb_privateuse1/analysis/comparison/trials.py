@@ -1,7 +1,8 @@
 """Judge a trial: runs of a program as it is against runs of it with a remedy, taken in turn.
 
 What a run says is the mean of its steps: work in each n-th step counts. Runs are few and
-independent, so the noise is Welch's, of the runs' means (``significance``).
+independent, so the noise is Welch's, of the runs' means (``significance``). On a busy machine a run
+may be judged by its quickest step instead, as runs of a baseline are (``run_noise``).
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.comparison.run_noise import change_of_runs
 from tb_privateuse1.analysis.comparison.significance import noise, sample_steps, verdict
+from tb_privateuse1.analysis.comparison.step_figures import step_figure
 
+By = Literal["mean", "least"]
 Speed = Literal["faster", "slower", "within_noise"]
 Equality = Literal["equal", "differs", "not_repeated", "unknown"]
 """``not_repeated``: runs as it is differ as much among themselves; ``unknown``: nothing seen."""
@@ -54,23 +58,47 @@ class TrialEstimate(Struct, frozen=True):
     """Where the measured gain lies; None without an interval."""
 
 
-def figure(base: Sequence[Sequence[int]], now: Sequence[Sequence[int]]) -> TrialFigure:
-    """Compare two runs or more of each side, each the times of its steps in ns."""
-    means = [np.array([round(float(np.mean(run))) for run in side]) for side in (base, now)]
-    samples = [sample_steps(values.astype(np.int64)) for values in means]
-    before, after = (float(sample.mean[0]) for sample in samples)
-    found = noise(*samples)
-    if found is None or before <= 0:
-        raise ValueError("a trial needs two runs of each side, with steps that take time")
-    said = verdict(after - before, float(found[0]), bound=0.0)
+def figure(
+    base: Sequence[Sequence[int]], now: Sequence[Sequence[int]], by: By = "mean"
+) -> TrialFigure:
+    """Compare two runs or more of each side, each the times of its steps in ns.
+
+    Raises ValueError for fewer runs, or steps that take no time.
+    """
+    if min(len(base), len(now)) < 2:
+        raise ValueError("a trial needs two runs of each side")
+    before, after, either_way = _by_mean(base, now) if by == "mean" else _by_least(base, now)
+    if before <= 0:
+        raise ValueError("a trial needs steps that take time")
+    said = verdict(after - before, either_way, bound=0.0)
     speeds: dict[str, Speed] = {"longer": "slower", "shorter": "faster"}
     return TrialFigure(
         before,
         after,
         gain=1 - after / before,
-        noise=float(found[0]) / before,
+        noise=either_way / before,
         verdict=speeds.get(said, "within_noise"),
     )
+
+
+def _by_mean(
+    base: Sequence[Sequence[int]], now: Sequence[Sequence[int]]
+) -> tuple[float, float, float]:
+    """Return the means of the runs' means, and half the interval of their difference."""
+    means = [np.array([round(float(np.mean(run))) for run in side]) for side in (base, now)]
+    samples = [sample_steps(values.astype(np.int64)) for values in means]
+    before, after = (float(sample.mean[0]) for sample in samples)
+    found = noise(*samples)
+    return before, after, 0.0 if found is None else float(found[0])
+
+
+def _by_least(
+    base: Sequence[Sequence[int]], now: Sequence[Sequence[int]]
+) -> tuple[float, float, float]:
+    """Return the means of the runs' quickest steps, and half the interval of their difference."""
+    figures = [[step_figure(np.array(run, np.int64)) for run in side] for side in (base, now)]
+    change = change_of_runs(figures[0], figures[1], "least")
+    return change.base, change.now, change.noise
 
 
 def results(
