@@ -17,8 +17,8 @@ ROOMS = (
 """A room imports only rooms on its left. ``capture`` stands alone.
 
 ``remedies`` runs in the user's process as ``capture`` does: it uses that and ``trace``, and only
-``cli`` knows of it. ``testing`` and the package's own module use ``capture`` and what is below ``server``; no room
-imports these two."""
+``cli`` knows of it. ``testing`` and the package's own module use ``capture`` and what is below
+``server``; no room imports these two."""
 REMEDIES = "trace < capture < remedies"
 BELOW_DOORS = f"capture < {ROOMS.partition(' < server')[0]} < "
 ANALYSIS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.remedies import REMEDIES
+from tests.support import warm_python
 from tests.support.sources import PACKAGE
 
 BY_NAME_ONLY = {"inference_mode"}
@@ -36,6 +38,7 @@ def test_to_list_remedies_imports_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.long  # it imports torch
 @pytest.mark.parametrize("name", list(REMEDIES))
 def test_a_remedy_says_what_it_is(name: str) -> None:
     remedy = REMEDIES[name]
@@ -56,8 +59,9 @@ def applied(tmp_path: Path, name: str, program: str) -> str:
         "for call in effects.after_first_step: call()\n"
         "print(*effects.counts, sep='\\n')\n"
     )
-    done = subprocess.run(
-        [sys.executable, str(file)], capture_output=True, text=True, check=False, cwd=tmp_path
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    done = warm_python.run(
+        warm_python.TORCH, [str(file)], cwd=tmp_path, env=environment, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -77,7 +81,8 @@ EFFECTS = {
         f"{MODEL}model.zero_grad()",
     ),
     "sdpa": (
-        "m = torch.nn.MultiheadAttention(4, 2)\nx = torch.ones(2, 1, 4)\nassert m(x, x, x)[1] is None",
+        "m = torch.nn.MultiheadAttention(4, 2)\nx = torch.ones(2, 1, 4)\n"
+        "assert m(x, x, x)[1] is None",
         "calls of MultiheadAttention with need_weights=False",
         "m = torch.nn.MultiheadAttention(4, 2)\nx = torch.ones(2, 1, 4)\n"
         "m(x, x, x, need_weights=False)",
@@ -137,12 +142,14 @@ EFFECTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EFFECTS)
 def test_a_remedy_counts_what_it_changed(tmp_path: Path, name: str) -> None:
     program, said, _ = EFFECTS[name]
     assert applied(tmp_path, name, program) == said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, (_, _, clean) in EFFECTS.items() if clean])
 def test_a_remedy_with_nothing_to_change_counts_nothing(tmp_path: Path, name: str) -> None:
     assert applied(tmp_path, name, EFFECTS[name][2]) == ""
