@@ -59,8 +59,8 @@ def advice_markdown(result: AdviceTable) -> str:
             lines.append(f"  *What-if:* {code(row.change)}")
         if row.next is not None:
             lines.append(f"  *Next limit:* {escaped(row.next.statement)}")
-        if row.remedy is not None:
-            lines.append(f"  *Try:* {code(trial_command(row))}")
+        if row.trial is not None:
+            lines.append(f"  *Try:* {code(row.trial)}")
     if result.fine:
         fine = " ".join(escaped(row.statement) for row in result.fine)
         lines += ["", f"Checked and fine: {fine}"]
@@ -70,11 +70,6 @@ def advice_markdown(result: AdviceTable) -> str:
     if result.missing:
         lines += ["", escaped(result.missing)]
     return "\n".join(lines) + "\n"
-
-
-def trial_command(row: AdviceRow) -> str:
-    """Return the command that measures a finding's remedy; the user's program stands at its end."""
-    return f"tb-privateuse1 try {row.rule} LOGDIR -- python train.py"
 
 
 def advice_sarif(result: AdviceTable, rules: Iterable[Rule] | None = None) -> str:
@@ -176,8 +171,8 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
         yield "What-if: ", row.change
     if row.next is not None:
         yield "Next limit: ", row.next.statement
-    if row.remedy is not None:
-        yield "Try: ", trial_command(row)
+    if row.trial is not None:
+        yield "Try: ", row.trial
     lacks = f"; the profile lacks {'; '.join(row.lacks)}" if row.lacks else ""
     yield "Confidence: ", row.confidence + lacks
 

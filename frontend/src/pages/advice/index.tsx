@@ -4,10 +4,9 @@ import { duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { BeforeAndAfter } from "./before-and-after";
+import { BeforeAndAfter, Trial } from "./before-and-after";
 import { Fine, Open } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
-import { CodeBlock } from "../../widgets/controls/code-block";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Fact, Finding, savingOf } from "../shared/finding-parts";
@@ -243,11 +242,7 @@ export function FindingFacts({ row }: { row: AdviceRow }) {
             </a>
           </Fact>
         )}
-        {row.remedy !== null && (
-          <Fact id="remedy" name={texts.remedy} title={texts.remedyHelp}>
-            <CodeBlock text={`tb-privateuse1 try ${row.rule} LOGDIR -- python train.py`} />
-          </Fact>
-        )}
+        {row.trial !== null && <Trial command={row.trial} />}
         <Fact id="how" name={texts.how}>
           {row.how}
         </Fact>
