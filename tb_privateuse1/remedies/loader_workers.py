@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,24 +9,23 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from tb_privateuse1.remedies.remedy import Effects, Remedy, device_type, wrap
 
-_MOST = 4
-"""Workers of a loader that had none: what the rule single_process_loader advises to begin with."""
+_FIRST = 4
+"""Workers of a loader that had none: what the rule single_process_loader advises to begin with. They
+may be more than the cores: workers that wait for files take none."""
 
 
 def _apply(effects: Effects) -> None:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-
     def made(init: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: Any, dataset: Any, *args: Any, **options: Any) -> None:
             had = options.get("num_workers", 0)
-            most = min(max(2 * had, _MOST), max(cores or 1, 1))
+            more = max(2 * had, _FIRST)
             # Each worker would yield all of a dataset that is a stream. num_workers may also be
             # among the arguments by position: nobody can tell then which is which here.
-            if not isinstance(dataset, IterableDataset) and len(args) < _BEFORE and most > had:
-                options.update(num_workers=most, persistent_workers=True)
+            if not isinstance(dataset, IterableDataset) and len(args) < _BEFORE:
+                options.update(num_workers=more, persistent_workers=True)
                 if device_type() != "cpu":
                     options["pin_memory"] = True
-                effects.note(f"DataLoader with {most} workers instead of {had}")
+                effects.note(f"DataLoader with {more} workers instead of {had}")
             init(self, dataset, *args, **options)
 
         return call
@@ -40,7 +38,7 @@ _BEFORE = 5
 
 REMEDY = Remedy(
     name="loader_workers",
-    what="data loaders get workers, up to a core each, that persist and pin memory for a device",
-    applies_to="a torch DataLoader of a dataset with an index, with fewer workers than cores",
+    what="data loaders get 4 workers, or twice as many, that persist and pin memory for a device",
+    applies_to="a torch DataLoader of a dataset with an index",
     apply=_apply,
 )
