@@ -1,4 +1,4 @@
-"""What a trial found: as a Struct, as text, and as an exit code."""
+"""Report a trial: as a Struct, as text, and as an exit code."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _GRACE_S = 5.0
 
 
 class RemedyText(Struct, frozen=True):
-    """What a remedy says of itself (``remedies/remedy.py``)."""
+    """The texts and limits of a remedy (``remedies/remedy.py``)."""
 
     what: str
     applies_to: str
@@ -39,7 +39,7 @@ class RemedyText(Struct, frozen=True):
 
 
 class RunReport(Struct, frozen=True):
-    """What a run wrote (``python -m tb_privateuse1.remedies``)."""
+    """The report of a run (``python -m tb_privateuse1.remedies``)."""
 
     remedy: RemedyText
     warmup: int

@@ -10,8 +10,8 @@ from torch.utils.data import DataLoader, IterableDataset
 from tb_privateuse1.remedies.remedy import Effects, Remedy, device_type, wrap
 
 _FIRST = 4
-"""Workers of a loader that had none: what the rule single_process_loader advises to begin with. They
-may be more than the cores: workers that wait for files take none."""
+"""Workers of a loader that had none: what the rule single_process_loader advises to begin with.
+They may be more than the cores: workers that wait for files take none."""
 
 
 def _apply(effects: Effects) -> None:

@@ -22,7 +22,7 @@ HALF = 2e-2
 
 @dataclass
 class Effects:
-    """What a remedy changed while the program ran: texts with how often each happened."""
+    """The changes that took effect while the program ran: texts with how often each happened."""
 
     counts: Counter[str] = field(default_factory=Counter)
     after_first_step: list[Callable[[], None]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the steps compute: their losses, or the outputs of the last one where nothing is lost."""
+"""Keep what the steps compute: their losses, or the last outputs where there is no loss."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class TrialFigure(Struct, frozen=True):
 
 
 class TrialResults(Struct, frozen=True):
-    """Whether the steps computed the same."""
+    """The comparison of what the steps computed."""
 
     verdict: Equality
     of: Literal["losses", "outputs"] | None
@@ -49,7 +49,7 @@ class TrialResults(Struct, frozen=True):
 
 
 class TrialEstimate(Struct, frozen=True):
-    """What the advice says that the fix saves, as shares of a step, beside what it saved."""
+    """The saving by the advice, as shares of a step, and the place of the measured one."""
 
     share: float
     low: float | None
