@@ -39,6 +39,10 @@ HIGH, MEDIUM = 0.10, 0.03
 ``worth.NOISE`` is the least that is said at all."""
 
 
+_TRIAL = "tb-privateuse1 try {rule} LOGDIR -- python train.py"
+"""The logdir and the program are the user's."""
+
+
 class AdviceRow(Struct, frozen=True):
     """A problem with its fix and saving."""
 
@@ -78,6 +82,9 @@ class AdviceRow(Struct, frozen=True):
     lacks: tuple[str, ...]
     """Data that the profile lacks and that would raise the confidence."""
     reference: str
+    trial: str | None
+    """The command that applies its remedy to the user's program while it runs, and measures the
+    gain; null where no remedy is mechanical."""
 
     source = renamed("source", "where")
 
@@ -301,6 +308,7 @@ def _advice(case: RuleContext, savings: Savings, one: Reported, behind_ns: int |
         where=_function(case, finding.source),
         lacks=finding.lacks,
         reference=rule.reference,
+        trial=None if rule.remedy is None else _TRIAL.format(rule=rule.name),
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "view": "print a view of a trace",
     "advice": "list what makes a trace slow, with the fix and the saving",
+    "try": "apply a finding's remedy to your program as it runs, and measure the gain",
     "whatif": "predict a step with operators, kernels or waits changed",
     "diff": "compare two traces; with --fail-over for CI",
     "baseline": "write a workload's figures to a file, and check recordings against it",
@@ -34,6 +35,8 @@ COMMANDS = {
     "demo": "show the sample runs, or yours, in TensorBoard",
 }
 """The commands by name, each a module of this room, with what it does: in the order of the help."""
+MODULES = {"try": "trial"}
+"""The module of a command whose name is a word of Python's own."""
 RENAMED = {"advise": "advice"}
 """Commands of the last version by their old name, for one release (docs/reference/stability.md)."""
 
@@ -44,6 +47,21 @@ class UsageError(Exception):
 
 class Parser(argparse.ArgumentParser):
     """Raises UsageError instead of ending the process. Help starts with what a command does."""
+
+    takes_program = False
+    """Behind ``--`` is a program with its arguments: ``program`` among the options."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Leave the program alone: argparse would look for options in it."""
+        if not self.takes_program or args is None:
+            return super().parse_known_args(args, namespace)
+        own = list(args)
+        at = own.index("--") if "--" in own else len(own)
+        found, unknown = super().parse_known_args(own[:at], namespace)
+        found.program = own[at + 1 :]
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """Say where help is."""

@@ -16,8 +16,10 @@ ROOMS = (
 )
 """A room imports only rooms on its left. ``capture`` stands alone.
 
-``testing`` and the package's own module use ``capture`` and what is below ``server``; no room
-imports these two."""
+``remedies`` runs in the user's process as ``capture`` does: it uses that and ``trace``, and only
+``cli`` knows of it. ``testing`` and the package's own module use ``capture`` and what is below
+``server``; no room imports these two."""
+REMEDIES = "trace < capture < remedies"
 BELOW_DOORS = f"capture < {ROOMS.partition(' < server')[0]} < "
 ANALYSIS = (
     "steps < threads < timeline < operators < kernel_names < work < kernels < roofs < idioms < "
@@ -25,7 +27,7 @@ ANALYSIS = (
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {
-    "torch": ("capture", "testing"),
+    "torch": ("capture", "remedies", "testing"),
     "mcp": ("server.agents",),
     "mcp_types": ("server.agents",),
     "anyio": ("server.agents",),
@@ -90,6 +92,10 @@ def problem(importer: str, module: str, name: str) -> str | None:
     if other == room:
         subs = room == "analysis" and len(mine) > 1 and len(theirs) > 1 and mine[0] != theirs[0]
         return "that room is above" if subs and is_above(ANALYSIS, mine[0], theirs[0]) else None
+    if other == "remedies" and room == "cli":
+        return None
+    if room == "remedies":
+        return "that room is above" if is_above(REMEDIES, room, other) else None
     is_door = room in ("__init__", "testing")
     if "capture" in (room, other) and not is_door:
         return "capture stands alone"
@@ -126,11 +132,11 @@ def ours(source: str) -> Iterator[str]:
 
 def test_every_room_has_its_place() -> None:
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
-    assert rooms | {"api"} == {*ROOMS.split(" < "), "capture", "testing"}
+    assert rooms | {"api"} == {*ROOMS.split(" < "), "capture", "remedies", "testing"}
     inner = {path.name for path in (PACKAGE / "analysis").iterdir() if path.is_dir()}
     assert inner - {"__pycache__"} == set(ANALYSIS.split(" < "))
     entries = [p for p in PACKAGE.iterdir() if p.is_file() or (p / "__init__.py").exists()]
-    assert len(entries) <= 18
+    assert len(entries) <= 19
 
 
 @pytest.mark.parametrize("package", [m for m, p in FILES.items() if p.name == "__init__.py"])
@@ -167,6 +173,8 @@ def test_the_loader_needs_only_the_host() -> None:
             "is above",
         ),
         ("inference.steps", "import torch.profiler", "another room's library"),
+        ("server.routes", "from tb_privateuse1.remedies import REMEDIES", "that room is above"),
+        ("remedies.run", "from tb_privateuse1.advice import engine", "that room is above"),
         ("server.routes", "import mcp", "another room's library"),
         ("server.routes", "from tb_privateuse1.server.agents import serve", "agents are above"),
         ("testing.judgment", "from tb_privateuse1.cli.commands import write", "room is above"),

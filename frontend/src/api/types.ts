@@ -55,6 +55,7 @@ export interface AdviceRow {
   where: ProgramFunction | null;
   lacks: string[];
   reference: string;
+  trial: string | null;
 }
 
 /** The result of the view: the engine's, and its sums. */

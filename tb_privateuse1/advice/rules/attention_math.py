@@ -101,6 +101,7 @@ RULE = Rule(
         ),
         after="y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
     ),
+    remedy="sdpa",
     check=check,
     needs=("device", "operators", "links"),
 )

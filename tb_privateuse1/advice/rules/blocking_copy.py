@@ -173,6 +173,7 @@ RULE = Rule(
         before="x = batch.to(device)",
         after=("# DataLoader(..., pin_memory=True)\nx = batch.to(device, non_blocking=True)"),
     ),
+    remedy="pinned_copies",
     check=check,
     needs=("device", "operators"),
 )

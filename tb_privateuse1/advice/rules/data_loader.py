@@ -69,5 +69,6 @@ RULE = Rule(
             "           persistent_workers=True, pin_memory=True)"
         ),
     ),
+    remedy="loader_workers",
     check=check,
 )

@@ -91,6 +91,7 @@ RULE = Rule(
         before="x = torch.from_numpy(array)  # float64",
         after="x = torch.from_numpy(array.astype(numpy.float32))",
     ),
+    remedy="single_precision",
     check=check,
     needs=("device", "shapes", "links"),
 )

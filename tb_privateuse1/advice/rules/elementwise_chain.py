@@ -87,6 +87,7 @@ RULE = Rule(
             "    return 0.5 * (x + bias) * (1 + torch.tanh(0.8 * (x + bias)))"
         ),
     ),
+    remedy="compile",
     check=check,
     needs=("device", "operators", "links"),
 )

@@ -86,6 +86,7 @@ RULE = Rule(
             "    loss = model(now)"
         ),
     ),
+    remedy="pinned_copies",
     check=check,
     needs=("device",),
 )

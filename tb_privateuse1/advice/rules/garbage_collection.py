@@ -69,6 +69,7 @@ RULE = Rule(
             "        gc.collect(0)"
         ),
     ),
+    remedy="frozen_garbage",
     check=check,
     needs=("operators",),
 )

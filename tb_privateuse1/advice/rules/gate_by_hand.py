@@ -44,6 +44,7 @@ RULE = Rule(
             "y = liger_kernel.ops.swiglu.LigerSiLUMulFunction.apply(gate, up)"
         ),
     ),
+    remedy="compile",
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

@@ -82,6 +82,7 @@ RULE = Rule(
         before="model = model.half()  # on a CPU",
         after="model = model.float()",
     ),
+    remedy="float32_on_host",
     check=check,
     needs=("operators", "shapes"),
 )

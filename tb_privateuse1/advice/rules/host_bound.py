@@ -179,6 +179,7 @@ RULE = Rule(
             "    step(batch)"
         ),
     ),
+    remedy="compile",
     check=check,
     needs=("device", "operators"),
     precedence="rest",

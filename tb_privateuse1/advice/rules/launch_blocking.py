@@ -68,6 +68,7 @@ RULE = Rule(
         least=exact_percent(ANY_PROGRAM),
     ),
     reference=say("msprof-analyze environment rules."),
+    remedy="queued_launches",
     check=check,
     needs=("device", "links"),
 )

@@ -78,6 +78,7 @@ RULE = Rule(
             "model(images.to(memory_format=torch.channels_last))"
         ),
     ),
+    remedy="channels_last",
     check=check,
     needs=("device", "operators"),
 )

@@ -102,6 +102,7 @@ RULE = Rule(
         before="x = checkpoint(layer, x, use_reentrant=False)",
         after="x = layer(x)",
     ),
+    remedy="kept_activations",
     check=check,
     needs=("device", "stacks", "memory", "links"),
 )

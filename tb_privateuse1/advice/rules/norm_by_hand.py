@@ -50,6 +50,7 @@ RULE = Rule(
         ),
         after="y = F.rms_norm(x, (x.shape[-1],), weight, eps)",
     ),
+    remedy="compile",
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

@@ -138,6 +138,7 @@ RULE = Rule(
         before="torch.optim.AdamW(model.parameters(), foreach=False)",
         after="torch.optim.AdamW(model.parameters(), fused=True)",
     ),
+    remedy="fused_optimizer",
     check=check,
     needs=("operators",),
 )

@@ -74,6 +74,7 @@ RULE = Rule(
             "    model(batch)"
         ),
     ),
+    remedy="dynamic_shapes",
     check=check,
     needs=("operators",),
 )

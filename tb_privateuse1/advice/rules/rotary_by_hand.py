@@ -48,6 +48,7 @@ RULE = Rule(
             "    return q * cos + torch.cat((-x2, x1), -1) * sin"
         ),
     ),
+    remedy="compile",
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

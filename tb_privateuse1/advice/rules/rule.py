@@ -107,6 +107,9 @@ class Rule(Struct, frozen=True):
     precedence: Precedence = "cause"
     code: Code | None = None
     """None where the fix is no change of code."""
+    remedy: str | None = None
+    """The name of the remedy that ``tb-privateuse1 try`` applies (``remedies``). None: no remedy is
+    mechanical, as the fix changes the program's own lines."""
 
 
 def exact_percent(share: float) -> str:

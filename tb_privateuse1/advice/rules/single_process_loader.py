@@ -60,5 +60,6 @@ RULE = Rule(
             "           persistent_workers=True, pin_memory=True)"
         ),
     ),
+    remedy="loader_workers",
     check=check,
 )

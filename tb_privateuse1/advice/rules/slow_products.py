@@ -132,6 +132,7 @@ RULE = Rule(
             "    loss = model(x)"
         ),
     ),
+    remedy="autocast",
     check=check,
     needs=("device",),
 )

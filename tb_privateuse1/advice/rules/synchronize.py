@@ -77,6 +77,7 @@ RULE = Rule(
             "pairs.append((begin, end))  # read after the loop: begin.elapsed_time(end)"
         ),
     ),
+    remedy="without_synchronize",
     check=check,
     needs=("device",),
 )

@@ -117,6 +117,7 @@ RULE = Rule(
         before="total = sum(part.square().sum() for part in parts)",
         after="total = torch.cat([part.flatten() for part in parts]).square().sum()",
     ),
+    remedy="compile",
     check=check,
     needs=("device", "operators", "links"),
     precedence="symptom",

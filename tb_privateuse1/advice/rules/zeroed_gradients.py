@@ -111,6 +111,7 @@ RULE = Rule(
         before="optimizer.zero_grad(set_to_none=False)",
         after="optimizer.zero_grad(set_to_none=True)",
     ),
+    remedy="set_to_none",
     check=check,
     needs=("operators",),
 )

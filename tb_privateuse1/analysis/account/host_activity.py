@@ -35,7 +35,9 @@ _COLLECTION = re.compile(r"^python gc\b|^gc\.collect|<built-in \w+ collect>", re
 
 _PROFILER = re.compile(
     r"(^|/)torch/(autograd/)?profiler(/\w+|_\w+)?\.py\(|(^|/)tb_privateuse1/capture/"
+    r"(?!__main__\.py)"
 )
+"""Frames of a profiler. The launcher's own hold the whole program."""
 
 _LOADER_FRAMES = re.compile(
     r"(^|/)torch/utils/data/\w+\.py\(\d+\): (__next__|_next_data|_get_data)"

@@ -35,4 +35,5 @@ __all__ = [
     "run_noise",
     "significance",
     "trend",
+    "trials",
 ]

@@ -59,6 +59,8 @@ def advice_markdown(result: AdviceTable) -> str:
             lines.append(f"  *What-if:* {code(row.change)}")
         if row.next is not None:
             lines.append(f"  *Next limit:* {escaped(row.next.statement)}")
+        if row.trial is not None:
+            lines.append(f"  *Try:* {code(row.trial)}")
     if result.fine:
         fine = " ".join(escaped(row.statement) for row in result.fine)
         lines += ["", f"Checked and fine: {fine}"]
@@ -169,6 +171,8 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
         yield "What-if: ", row.change
     if row.next is not None:
         yield "Next limit: ", row.next.statement
+    if row.trial is not None:
+        yield "Try: ", row.trial
     lacks = f"; the profile lacks {'; '.join(row.lacks)}" if row.lacks else ""
     yield "Confidence: ", row.confidence + lacks
 

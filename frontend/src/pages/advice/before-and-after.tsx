@@ -1,4 +1,4 @@
-// Code with a problem, beside the same code with its fix.
+// Code with a problem, beside the same code with its fix; and the command that tries it.
 import type { Code } from "../../api/types";
 import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";
@@ -15,5 +15,14 @@ export function BeforeAndAfter({ code }: { code: Code }) {
         <CodeBlock text={code.after} />
       </Fact>
     </>
+  );
+}
+
+/** The command that applies the fix to the user's program while it runs. */
+export function Trial({ command }: { command: string }) {
+  return (
+    <Fact id="trial" name={t.advice.trial} title={t.advice.trialHelp}>
+      <CodeBlock text={command} />
+    </Fact>
   );
 }

@@ -4,7 +4,7 @@ import { duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { BeforeAndAfter } from "./before-and-after";
+import { BeforeAndAfter, Trial } from "./before-and-after";
 import { Fine, Open } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
@@ -245,6 +245,7 @@ export function FindingFacts({ row, of }: { row: AdviceRow; of: Pick<Result, "pr
             </a>
           </Fact>
         )}
+        {row.trial !== null && <Trial command={row.trial} />}
         <Fact id="how" name={texts.how}>
           {row.how}
         </Fact>

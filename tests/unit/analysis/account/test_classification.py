@@ -37,6 +37,17 @@ def test_each_class_has_its_number() -> None:
     assert set(IDLE) | set(classification.KINDS) == set(NAMES)
 
 
+def test_the_launcher_of_a_recording_is_no_profiler() -> None:
+    """``python -m tb_privateuse1.capture train.py`` runs the whole program inside its frames."""
+    t = trace(
+        launch(0, 1, 1), kernel("k", 1, 10, 1), launch(85, 86, 2), kernel("k", 87, 90, 2),
+        frame("tb_privateuse1/capture/__main__.py(158): _run", 0, 90),
+        frame("train.py(3): <module>", 0, 80),
+        frame("tb_privateuse1/capture/profiler.py(20): step", 40, 60),
+    )  # fmt: skip
+    assert classes_of(t)["profiler"] == [(40, 60)]
+
+
 def test_until_the_launch_returns_it_is_the_host_and_then_the_queue() -> None:
     """The launch's return separates host and queue."""
     t = trace(

@@ -96,6 +96,8 @@ export const advice = {
   behindShort: (share: string) => `after those above −${share}`,
   behindHelp: "What it saves once the issues above are fixed. These sum to the saving of all issues.",
   change: "Try it (what-if)",
+  trial: "Try it on your program",
+  trialHelp: "Applies the fix while the program runs, and measures the gain; no file is changed",
   how: "How computed",
   confidence: "Confidence",
   lacks: (what: readonly string[]) => `; not recorded: ${what.join("; ")}`,

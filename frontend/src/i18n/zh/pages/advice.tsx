@@ -87,6 +87,8 @@ export const advice: Translation<typeof english.advice> = {
   behindShort: (share) => `修复上方后 −${share}`,
   behindHelp: "修复上方的问题之后，它还能节省的时间。各项之和即所有问题一起可节省的时间。",
   change: "试一试（假设分析）",
+  trial: "在您的程序上试一试",
+  trialHelp: "在程序运行时应用该修复并测量收益；不改动任何文件",
   how: "计算方法",
   confidence: "置信度",
   lacks: (what) => spaced("；采集中缺少", what.join("；")),
