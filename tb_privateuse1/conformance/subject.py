@@ -13,15 +13,16 @@ from torch.autograd.profiler import profile as autograd_profile
 
 from tb_privateuse1.capture import backend, native_probe
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
-from tb_privateuse1.capture.calibration.queue_costs import long_work
 from tb_privateuse1.capture.result_rows import is_operator
 
-_LONG_NS = 150_000
+_LEAST_VALUES, _MOST_VALUES = 1 << 14, 1 << 24
+"""Sizes that are tried: at most 64 MiB."""
+_LONG_NS = 100_000
 """Of one operator: many times its launch, so that a row of them keeps the device behind the host."""
-_MOST_CPU_NS = 500_000_000
-"""Processor time to find it: a device that computes on the host takes as much of it."""
-BACKLOG = 24
-"""Operators in a row that are a backlog: 3.6 ms and more, longer than most pauses of a host."""
+_BACKLOG_NS = 4_000_000
+"""Longer than most pauses of a host, and than any launch."""
+_FEWEST, _MOST_OPERATORS = 16, 400
+_ROW_LENGTH = 8
 _TRIES = 5
 
 
@@ -52,6 +53,8 @@ class Subject:
     def __init__(self, index: int | None = None) -> None:
         self.name = backend.backend_name()
         self.module: Any = getattr(torch, self.name, None)
+        self.operator_ns = 0
+        """The time of one long operator, once it is known."""
         self.device = self.name if index is None else f"{self.name}:{index}"
         if index is not None:
             torch.accelerator.set_device_index(index)
@@ -80,8 +83,25 @@ class Subject:
 
     @cached_property
     def long_values(self) -> Any:
-        """Return values on which one operator in place takes 0.15 ms and more, if any do."""
-        return long_work(self.name, time.process_time_ns(), _LONG_NS, _MOST_CPU_NS)[0]
+        """Return values on which one operator in place takes 0.1 ms and more, if any do.
+
+        It waits by reading values back, as the backend's ``synchronize`` is yet to be judged.
+        """
+        size = _LEAST_VALUES
+        while True:
+            values = torch.ones(size, device=self.device)
+            _time_row(values, 1)
+            one, more = (min(_time_row(values, n) for _ in range(3)) for n in (1, 1 + _ROW_LENGTH))
+            self.operator_ns = max(more - one, 1) // _ROW_LENGTH
+            if self.operator_ns >= _LONG_NS or size >= _MOST_VALUES:
+                return values
+            size *= 2
+
+    @cached_property
+    def backlog(self) -> int:
+        """Return how many long operators keep the device busy for 4 ms."""
+        self.long_values  # noqa: B018 - it times the operator
+        return min(max(-(-_BACKLOG_NS // self.operator_ns), _FEWEST), _MOST_OPERATORS)
 
     def event(self, timing: bool = False) -> Any:
         """Return a new event of the device; raises what the backend raises."""
@@ -90,37 +110,30 @@ class Subject:
         except Exception:  # an older torch, or a guard that makes no events
             return self.module.Event(enable_timing=timing)
 
-    def launch(self, count: int = BACKLOG) -> None:
-        """Launch ``count`` long operators in a row, without a wait."""
-        for _ in range(count):
-            self.long_values.mul_(1.0)
+    def launch(self, count: int | None = None) -> None:
+        """Launch ``count`` long operators in a row, a backlog if None, without a wait."""
+        values = self.long_values
+        for _ in range(self.backlog if count is None else count):
+            values.mul_(1.0)
 
     def read_back(self) -> int:
         """Return how long it took to read a value of the last operator, in ns.
 
         That waits whatever ``synchronize`` does: the value must be there.
         """
-        before = time.perf_counter_ns()
-        self.long_values[0].item()
-        return time.perf_counter_ns() - before
+        return _time_row(self.long_values, 0)
 
     @cached_property
     def backlog_ns(self) -> int:
         """Return the least time from the launch of a backlog until its value was read."""
-        return min(self._timed_backlog() for _ in range(_TRIES))
+        self.read_back()
+        return min(_time_row(self.long_values, self.backlog) for _ in range(_TRIES))
 
     @cached_property
     def idle_read_ns(self) -> int:
         """Return the median time to read a value that is there already."""
         self.read_back()
         return int(statistics.median(self.read_back() for _ in range(_TRIES)))
-
-    def _timed_backlog(self) -> int:
-        self.read_back()
-        before = time.perf_counter_ns()
-        self.launch()
-        self.read_back()
-        return time.perf_counter_ns() - before
 
     def rows(self, work: Callable[[], object]) -> list[Row]:
         """Return the rows that torch records of ``work`` with the vendor's events."""
@@ -167,3 +180,12 @@ class Subject:
     def _told(self, function: str) -> tuple[int, ...] | None:
         call = getattr(self.module, function, None)
         return None if call is None else tuple(map(int, call()))
+
+
+def _time_row(values: Any, count: int) -> int:
+    """Return the time of ``count`` operators until a value of the last was read, in ns."""
+    before = time.perf_counter_ns()
+    for _ in range(count):
+        values.mul_(1.0)
+    values[0].item()
+    return time.perf_counter_ns() - before

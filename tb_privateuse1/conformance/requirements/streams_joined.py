@@ -1,0 +1,63 @@
+"""Whether a stream waits for an event of another one."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.subject import Subject
+
+_TRIES = 3
+_EARLY = 0.5
+"""The share of the other stream's work that must be over before the waiting stream goes on."""
+
+
+def _check(subject: Subject) -> Answer:
+    try:
+        side = torch.Stream(device=subject.device)
+        other = torch.Stream(device=subject.device)
+    except Exception as error:
+        return Answer("unknown", f"no second stream: {error}".splitlines()[0])
+    values = torch.ones(16, device=subject.device)
+    subject.read_back()
+    taken = min(_joined(subject, side, other, values) for _ in range(_TRIES))
+    said = {"until_ns": taken, "work_ns": subject.backlog_ns}
+    if taken < _EARLY * subject.backlog_ns:
+        share = taken / subject.backlog_ns
+        return Answer("fail", f"a stream goes on after {share:.0%} of what it waits for", said)
+    return Answer("ok", "a stream waits for an event of another", said)
+
+
+def _joined(subject: Subject, side: torch.Stream, other: torch.Stream, values: torch.Tensor) -> int:
+    """Return the time until a stream that waits for a backlog of another has its result, in ns."""
+    before = torch.accelerator.current_stream()
+    try:
+        torch.accelerator.set_stream(side)
+        subject.read_back()
+        began = time.perf_counter_ns()
+        subject.launch()
+        event = subject.event()
+        event.record(side)
+        torch.accelerator.set_stream(other)
+        other.wait_event(event)
+        values.mul_(1.0)
+        values[0].item()
+        taken = time.perf_counter_ns() - began
+        torch.accelerator.set_stream(side)
+        subject.read_back()
+        return taken
+    finally:
+        torch.accelerator.set_stream(before)
+
+
+REQUIREMENT = Requirement(
+    "streams_joined",
+    "streams wait for each other",
+    "Results are wrong where streams depend on each other, and arrows between lanes are not true.",
+    "void block(void* event, const c10::Stream& stream) const override {\n"
+    "  driver_stream_wait_event(unwrap(stream), event);  // of the DeviceGuardImplInterface\n"
+    "}",
+    _check,
+)
