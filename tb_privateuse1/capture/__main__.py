@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add(CHECK, action="store_true",
-        help="judge the backend instead, see docs/guide/conformance.md; it must come first")  # fmt: skip
+        help="judge the backend instead (docs/guide/conformance.md); comes first")  # fmt: skip
     add("--logdir", default="log", help="where trace and sidecar are written")
     add("--worker-name", help="in the files' names; by default host, process and rank")
     add("--wait", type=_count, default=2, help="steps before the profiler starts")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,15 +13,24 @@ from torch.autograd.profiler import profile as autograd_profile
 from tb_privateuse1.capture import backend, native_probe
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
 from tb_privateuse1.capture.result_rows import is_operator
+from tb_privateuse1.conformance.host_timing import (
+    HostBusyError,
+    Times,
+    is_calm,
+    limits,
+    time_row,
+    time_rows,
+)
 
 _LEAST_VALUES, _MOST_VALUES = 1 << 14, 1 << 24
 """Sizes that are tried: at most 64 MiB."""
 _LONG_NS = 100_000
-"""Of one operator: many times its launch, so that a row of them keeps the device behind the host."""
+"""Of one operator: many times its launch, so that a row of them keeps the device busy."""
 _BACKLOG_NS = 4_000_000
 """Longer than most pauses of a host, and than any launch."""
 _FEWEST, _MOST_OPERATORS = 16, 400
-_ROW_LENGTH = 8
+_MOST_ROWS, _VAGUE = 50, 0.2
+"""To choose values: the truth of a scorecard is timed better."""
 _TRIES = 5
 
 
@@ -53,8 +61,6 @@ class Subject:
     def __init__(self, index: int | None = None) -> None:
         self.name = backend.backend_name()
         self.module: Any = getattr(torch, self.name, None)
-        self.operator_ns = 0
-        """The time of one long operator, once it is known."""
         self.device = self.name if index is None else f"{self.name}:{index}"
         if index is not None:
             torch.accelerator.set_device_index(index)
@@ -82,26 +88,38 @@ class Subject:
         return calibrate(self.name)
 
     @cached_property
-    def long_values(self) -> Any:
-        """Return values on which one operator in place takes 0.1 ms and more, if any do.
+    def _long(self) -> tuple[Any, Times]:
+        """Return values on which one operator takes 0.1 ms and more, if any do, and its times.
 
         It waits by reading values back, as the backend's ``synchronize`` is yet to be judged.
         """
         size = _LEAST_VALUES
         while True:
             values = torch.ones(size, device=self.device)
-            _time_row(values, 1)
-            one, more = (min(_time_row(values, n) for _ in range(3)) for n in (1, 1 + _ROW_LENGTH))
-            self.operator_ns = max(more - one, 1) // _ROW_LENGTH
-            if self.operator_ns >= _LONG_NS or size >= _MOST_VALUES:
-                return values
+            time_row(values, 1)
+            times = time_rows(values, _MOST_ROWS, _VAGUE)
+            if limits(times)[0] >= _LONG_NS or size >= _MOST_VALUES:
+                return values, times
             size *= 2
+
+    @property
+    def long_values(self) -> Any:
+        """Return values on which one operator in place takes long."""
+        return self._long[0]
+
+    @property
+    def operator_ns(self) -> int:
+        """Return the time of one such operator. Raises HostBusyError if it could not be timed."""
+        times = self._long[1]
+        if not is_calm(times, _VAGUE):
+            raise HostBusyError("the host is too busy to time an operator")
+        return round(limits(times)[0])
 
     @cached_property
     def backlog(self) -> int:
         """Return how many long operators keep the device busy for 4 ms."""
-        self.long_values  # noqa: B018 - it times the operator
-        return min(max(-(-_BACKLOG_NS // self.operator_ns), _FEWEST), _MOST_OPERATORS)
+        one = max(round(limits(self._long[1])[0]), 1)
+        return min(max(-(-_BACKLOG_NS // one), _FEWEST), _MOST_OPERATORS)
 
     def event(self, timing: bool = False) -> Any:
         """Return a new event of the device; raises what the backend raises."""
@@ -121,13 +139,14 @@ class Subject:
 
         That waits whatever ``synchronize`` does: the value must be there.
         """
-        return _time_row(self.long_values, 0)
+        return time_row(self.long_values, 0)
 
     @cached_property
     def backlog_ns(self) -> int:
-        """Return the least time from the launch of a backlog until its value was read."""
+        """Return how long the device has to work on a backlog, at the least."""
         self.read_back()
-        return min(_time_row(self.long_values, self.backlog) for _ in range(_TRIES))
+        timed = min(time_row(self.long_values, self.backlog) for _ in range(_TRIES))
+        return min(timed, self.backlog * self.operator_ns)
 
     @cached_property
     def idle_read_ns(self) -> int:
@@ -180,12 +199,3 @@ class Subject:
     def _told(self, function: str) -> tuple[int, ...] | None:
         call = getattr(self.module, function, None)
         return None if call is None else tuple(map(int, call()))
-
-
-def _time_row(values: Any, count: int) -> int:
-    """Return the time of ``count`` operators until a value of the last was read, in ns."""
-    before = time.perf_counter_ns()
-    for _ in range(count):
-        values.mul_(1.0)
-    values[0].item()
-    return time.perf_counter_ns() - before

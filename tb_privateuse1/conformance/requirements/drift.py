@@ -55,4 +55,5 @@ REQUIREMENT = Requirement(
     "ns = ticks * 1'000'000'000 / driver_clock_frequency_hz();",
     _check,
     "events",
+    rests_on=("stubs_called", "elapsed_read", "elapsed_unit", "monotony"),
 )

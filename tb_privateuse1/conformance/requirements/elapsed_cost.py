@@ -40,4 +40,5 @@ REQUIREMENT = Requirement(
     "driver_event_synchronize(*second);",
     _check,
     "events",
+    rests_on=("stubs_called", "elapsed_read"),
 )

@@ -35,8 +35,9 @@ REQUIREMENT = Requirement(
     "event_times",
     "the time of each event is told",
     "Starts are inferred from elapsed times: a device behind the host is known to tens of µs.",
-    "def event_times() -> tuple[int, int]:  # of torch.<backend>: ns of the last elapsed()'s events\n"
-    "    return _C.event_times()  # after a reference event, examples/refdevice/profiler_stubs.cpp",
+    "def event_times() -> tuple[int, int]:  # of torch.<backend>, in ns\n"
+    "    return _C.event_times()  # of the last elapsed(); examples/refdevice/profiler_stubs.cpp",
     _check,
     "events",
+    rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
 )

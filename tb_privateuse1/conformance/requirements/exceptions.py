@@ -45,6 +45,7 @@ REQUIREMENT = Requirement(
     "exceptions",
     "an operator that raises costs nothing else",
     "One error of the program ends the recording, or its times.",
-    "TORCH_CHECK(self.size(1) == other.size(0), \"…\");  // before anything is launched",
+    'TORCH_CHECK(self.size(1) == other.size(0), "…");  // before anything is launched',
     _check,
+    rests_on=("stubs_called", "elapsed_read"),
 )

@@ -66,6 +66,6 @@ REQUIREMENT = Requirement(
     "a forked child does not hang",
     "Data loaders and launchers that fork hang without a word once they touch the device.",
     "pthread_atfork(nullptr, nullptr, [] { in_child = true; });\n"
-    "TORCH_CHECK(!in_child, \"mydev: cannot be used in a forked process, start it with spawn\");",
+    'TORCH_CHECK(!in_child, "mydev: cannot be used in a forked process, start it with spawn");',
     _check,
 )

@@ -28,4 +28,5 @@ REQUIREMENT = Requirement(
     "// Launch without a barrier or a flush between kernels of one stream.",
     _check,
     "events",
+    rests_on=("elapsed_unit",),
 )

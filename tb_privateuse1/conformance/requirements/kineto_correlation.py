@@ -15,7 +15,12 @@ def _check(subject: Subject) -> Answer:
     launched = sum(row.correlation_id() in calls for row in found.device)
     operators = {row.correlation_id() for row in found.operators}
     linked = sum(row.linked_correlation_id() in operators for row in found.device)
-    values = {"rows": len(found.device), "calls": len(calls), "launched": launched, "linked": linked}
+    values = {
+        "rows": len(found.device),
+        "calls": len(calls),
+        "launched": launched,
+        "linked": linked,
+    }
     if not calls:
         return Answer("warn", "no calls of the runtime are recorded", values)
     said = f"{launched} of {len(found.device)} have their call, {linked} their operator"

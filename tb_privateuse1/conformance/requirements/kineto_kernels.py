@@ -19,7 +19,7 @@ _ALIKE = 1.5
 
 def _check(subject: Subject) -> Answer:
     found = recorded(subject)
-    kernels = kernels_of_operators(found, subject.operator_ns)
+    kernels = kernels_of_operators(found)
     values = {"rows": len(found.device), "kernels": len(kernels)}
     if len(kernels) < OPERATORS:
         return Answer("fail", f"{len(kernels)} kernels of {OPERATORS} operators", values)

@@ -42,9 +42,9 @@ def recorded(subject: Subject) -> Recorded:
     return Recorded(device, runtime, operators, began, ended)
 
 
-def kernels_of_operators(found: Recorded, operator_ns: int) -> list[Any]:
-    """Return the device's rows that are as long as the operators, rather than a small copy."""
-    return [row for row in found.device if duration_ns(row) > operator_ns / 4]
+def kernels_of_operators(found: Recorded) -> list[Any]:
+    """Return the device's longest rows, as many as there were operators: others are small."""
+    return sorted(found.device, key=duration_ns)[-OPERATORS:]
 
 
 def is_within(row: Any, began_ns: int, ended_ns: int, room_ns: int) -> bool:

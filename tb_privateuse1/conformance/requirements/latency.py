@@ -32,4 +32,5 @@ REQUIREMENT = Requirement(
     "  return driver_event_query(event) == DRIVER_SUCCESS;\n"
     "}",
     _check,
+    rests_on=("synchronize", "query"),
 )

@@ -27,4 +27,5 @@ REQUIREMENT = Requirement(
     "driver_event_record(event, current_stream());  // not the host's clock, not another engine's",
     _check,
     "events",
+    rests_on=("stubs_called",),
 )

@@ -24,4 +24,5 @@ REQUIREMENT = Requirement(
     "driver_event_create(&event, DRIVER_EVENT_TIMESTAMP);",
     _check,
     "events",
+    rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
 )

@@ -12,9 +12,7 @@ from tb_privateuse1.conformance.subject import Subject
 
 def _check(subject: Subject) -> Answer:
     lacking = [
-        name
-        for name in ("elapsed_streams", "marker_streams")
-        if not hasattr(subject.module, name)
+        name for name in ("elapsed_streams", "marker_streams") if not hasattr(subject.module, name)
     ]
     if "elapsed_streams" in lacking:
         return Answer("warn", f"torch.{subject.name} has no {' and no '.join(lacking)}")
@@ -57,4 +55,5 @@ REQUIREMENT = Requirement(
     "    return [default_stream(), *_streams]",
     _check,
     "events",
+    rests_on=("stubs_called", "elapsed_read"),
 )

@@ -42,4 +42,5 @@ REQUIREMENT = Requirement(
     "// of the thread that calls record().",
     _check,
     "events",
+    rests_on=("stubs_called",),
 )
