@@ -9,8 +9,9 @@ import torch
 from tb_privateuse1.conformance.lines import Answer, Requirement
 from tb_privateuse1.conformance.subject import Subject
 
-_TRIES = 3
-_EARLY = 0.5
+_TRIES = 6
+"""A busy host makes it seem later, so that the least counts."""
+_EARLY = 0.25
 """The share of the other stream's work that must be over before the waiting stream goes on."""
 
 
