@@ -163,7 +163,10 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _check(arguments: list[str]) -> int:
-    """Run the conformance kit, which stands above the capture and is not in its wheel."""
+    """Run the conformance kit, which stands above the capture and is not in its wheel.
+
+    By its name, as the capture imports nothing that reads recordings.
+    """
     try:
         kit: Any = importlib.import_module("tb_privateuse1.conformance")
     except ModuleNotFoundError as error:

@@ -35,8 +35,8 @@ from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
-_ROW = "tb_privateuse1::known"
-_OPERATOR = "aten::mul_"
+ROW = "tb_privateuse1::known"
+OPERATOR = "aten::mul_"
 _MOST_ROWS = 40
 """Of each length: until two calm ones agree."""
 _ATTEMPTS = 3
@@ -96,7 +96,8 @@ def attempt(subject: Subject) -> Truth | str:
     failed = ""
     for _ in range(_ATTEMPTS):
         try:
-            return measure(subject)
+            with tempfile.TemporaryDirectory() as folder:
+                return measure(subject, Path(folder))
         except HostBusyError as error:
             failed = str(error)
         except Exception as error:
@@ -104,12 +105,14 @@ def attempt(subject: Subject) -> Truth | str:
     return failed
 
 
-def measure(subject: Subject) -> Truth:
-    """Return the errors of a recording. Raises HostBusyError, and what the backend raises."""
+def measure(subject: Subject, folder: Path) -> Truth:
+    """Return the errors of a recording, which is left in an empty ``folder``.
+
+    Raises HostBusyError, and what the backend raises.
+    """
     alone = time_rows(subject.long_values, _MOST_ROWS, _VAGUE)
-    with tempfile.TemporaryDirectory() as folder:
-        recorded = _record(subject, folder)
-        trace = _read(Path(folder))
+    recorded = _record(subject, str(folder))
+    trace = read_recording(folder)
     operator = _period(alone)
     return _judge(
         trace, operator, _checked(_period(recorded), operator, _marks_ns(subject)), recorded
@@ -149,13 +152,14 @@ def _record(subject: Subject, folder: str) -> Times:
         warnings.simplefilter("ignore")  # the lines of the scorecard say it
         for _ in range(2):
             times = time_rows(
-                subject.long_values, _MOST_ROWS, _VAGUE, lambda n: record_function(f"{_ROW}_{n}")
+                subject.long_values, _MOST_ROWS, _VAGUE, lambda n: record_function(f"{ROW}_{n}")
             )
             prof.step()
     return times
 
 
-def _read(folder: Path) -> Trace:
+def read_recording(folder: Path) -> Trace:
+    """Return the one trace of a folder, as the dashboard reads it."""
     traces = sorted(folder.glob("*.pt.trace.json"))
     if not traces:
         raise RuntimeError("the recording wrote no trace")
@@ -221,9 +225,9 @@ def _planted(trace: Trace, recorded: Times) -> tuple[I64, I64, I64, NDArray[np.b
     The last column says whether the host was not held up in the row.
     """
     ops = trace.ops
-    of_operator = trace_rows(trace, _OPERATOR)
+    of_operator = rows_named(trace, OPERATOR)
     turns = [(count, n) for n in range(len(recorded[SHORT])) for count in (SHORT, LONG)]
-    ranges = np.sort(np.concatenate([trace_rows(trace, f"{_ROW}_{c}") for c in (SHORT, LONG)]))
+    ranges = np.sort(np.concatenate([rows_named(trace, f"{ROW}_{c}") for c in (SHORT, LONG)]))
     if len(ranges) != len(turns):
         raise RuntimeError(f"the recording has {len(ranges)} of {len(turns)} rows")
     op, place, head, calm = [], [], [], []
@@ -242,7 +246,7 @@ def _planted(trace: Trace, recorded: Times) -> tuple[I64, I64, I64, NDArray[np.b
     )  # fmt: skip
 
 
-def trace_rows(trace: Trace, name: str) -> I64:
+def rows_named(trace: Trace, name: str) -> I64:
     """Return the rows of ``ops`` with this name, by start."""
     numbers = [n for n in np.unique(trace.ops.name).tolist() if trace.text(n) == name]
     return np.flatnonzero(np.isin(trace.ops.name, numbers)).astype(np.int64)
