@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.lines import Answer, Requirement, Verdict
 from tb_privateuse1.conformance.subject import Subject
 
 
@@ -12,7 +12,7 @@ def _check(subject: Subject) -> Answer:
     values = {"rows": len(rows), "raised": len(raised)}
     if not raised:
         return Answer("ok", "every time can be read", values)
-    verdict = "fail" if 2 * len(raised) > len(rows) else "warn"
+    verdict: Verdict = "fail" if 2 * len(raised) > len(rows) else "warn"
     return Answer(verdict, f"{len(raised)} of {len(rows)} raised: {raised[0]}", values)
 
 

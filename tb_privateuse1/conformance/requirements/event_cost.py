@@ -38,7 +38,7 @@ def _behind_work(subject: Subject) -> int | None:
                 with record_function("tb_privateuse1::empty"):
                     pass
 
-    found = []
+    found: list[int] = []
     for _ in range(_TRIES):
         if len(found) >= _ENOUGH:
             break

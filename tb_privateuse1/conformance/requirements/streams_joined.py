@@ -9,8 +9,8 @@ import torch
 from tb_privateuse1.conformance.lines import Answer, Requirement
 from tb_privateuse1.conformance.subject import Subject
 
-_TRIES = 6
-"""A busy host makes it seem later, so that the least counts."""
+_TRIES = 20
+"""A busy host makes it seem later, so that one that is early is enough."""
 _EARLY = 0.25
 """The share of the other stream's work that must be over before the waiting stream goes on."""
 
@@ -23,9 +23,10 @@ def _check(subject: Subject) -> Answer:
         return Answer("unknown", f"no second stream: {error}".splitlines()[0])
     values = torch.ones(16, device=subject.device)
     subject.read_back()
-    taken = min(_joined(subject, side, other, values) for _ in range(_TRIES))
+    tried = (_joined(subject, side, other, values) for _ in range(_TRIES))
+    taken = next((one for one in tried if one < _EARLY * subject.backlog_ns), None)
     said = {"until_ns": taken, "work_ns": subject.backlog_ns}
-    if taken < _EARLY * subject.backlog_ns:
+    if taken is not None:
         share = taken / subject.backlog_ns
         return Answer("fail", f"a stream goes on after {share:.0%} of what it waits for", said)
     return Answer("ok", "a stream waits for an event of another", said)

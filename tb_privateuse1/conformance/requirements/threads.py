@@ -18,7 +18,7 @@ def _check(subject: Subject) -> Answer:
         result = values
         for _ in range(_LAYERS):
             result = result * values
-        result.sum().backward()
+        torch.autograd.backward(result.sum())
 
     train()
     rows = subject.rows(train)
