@@ -15,7 +15,7 @@ from tb_privateuse1.conformance.subject import Subject
 _SIZE = 32
 _TRIES, _ENOUGH = 16, 2
 _EARLY, _WAITED = 0.5, 0.4
-"""Shares of a backlog: a call that returned before the one is over, and one that lasted the other."""
+"""Shares of a backlog: a call that returned before the one was over, one that lasted the other."""
 _TO_CPU = frozenset({"aten::_to_cpu", "aten::_local_scalar_dense"})
 _COPIES = frozenset({"aten::_to_copy"})
 
