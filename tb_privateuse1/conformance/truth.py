@@ -50,7 +50,7 @@ _APART = 0.5
 _ROOM_NS = 500
 """How far off the host's time of a kernel may be beside that: a clock reading, twice."""
 
-F64 = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,10 @@ def _planted(trace: Trace, recorded: Times) -> tuple[I64, I64, I64, NDArray[np.b
     ranges = np.sort(np.concatenate([rows_named(trace, f"{ROW}_{c}") for c in (SHORT, LONG)]))
     if len(ranges) != len(turns):
         raise RuntimeError(f"the recording has {len(ranges)} of {len(turns)} rows")
-    op, place, head, calm = [], [], [], []
+    op: list[int] = []
+    place: list[int] = []
+    head: list[int] = []
+    calm: list[bool] = []
     for (count, turn), row in zip(turns, ranges, strict=True):
         inside = of_operator[
             (ops.start_ns[of_operator] >= ops.start_ns[row])
@@ -259,7 +262,7 @@ def _kernel_of(kernels: Kernels, op: I64) -> I64:
     return np.array([longest.get(one, -1) for one in op.tolist()], np.int64)
 
 
-def _held(error: F64, bound: I64, room: F64 | float) -> NDArray[np.bool_]:
+def _held(error: Floats, bound: I64, room: Floats | float) -> NDArray[np.bool_]:
     """Return which errors are within their bounds; a value without a bound claims nothing."""
     return np.asarray((bound == MISSING) | (np.abs(error) <= bound + room))
 

@@ -111,7 +111,9 @@ def _time(kernels: Kernels) -> int:
 
 def _accuracy(trace: Trace) -> AccuracyClass | None:
     found = trace.meta.accuracy
-    return found and AccuracyClass(found.letter, MEANINGS[found.letter], found.checked)
+    if found is None:
+        return None
+    return AccuracyClass(found.letter, MEANINGS[found.letter], found.checked)
 
 
 def _extent(*tables: Table) -> Extent | None:
