@@ -40,9 +40,9 @@ def _least(subject: Subject) -> int | None:
         event = subject.event()
         before = time.perf_counter_ns()
         event.record()
-        while (taken := time.perf_counter_ns() - before) < _PATIENCE_NS:
+        while time.perf_counter_ns() - before < _PATIENCE_NS:
             if event.query():
-                found.append(taken)
+                found.append(time.perf_counter_ns() - before)
                 break
     return min(found, default=None)
 

@@ -11,8 +11,9 @@ from tb_privateuse1.conformance.subject import Subject
 
 _TRIES = 20
 """A busy host makes it seem later, so that one that is early is enough."""
-_EARLY = 0.25
-"""The share of the other stream's work that must be over before the waiting stream goes on."""
+_EARLY, _LEFT = 0.5, 0.25
+"""Shares of the other stream's work: a stream that went on before the one was over, while the other
+was left."""
 
 
 def _check(subject: Subject) -> Answer:
@@ -24,7 +25,9 @@ def _check(subject: Subject) -> Answer:
     values = torch.ones(16, device=subject.device)
     subject.read_back()
     tried = (_joined(subject, side, other, values) for _ in range(_TRIES))
-    taken = next((one for one in tried if one < _EARLY * subject.backlog_ns), None)
+    whole = subject.backlog_ns
+    early = (one for one, left in tried if one < _EARLY * whole and left > _LEFT * whole)
+    taken = next(early, None)
     said = {"until_ns": taken, "work_ns": subject.backlog_ns}
     if taken is not None:
         share = taken / subject.backlog_ns
@@ -32,8 +35,13 @@ def _check(subject: Subject) -> Answer:
     return Answer("ok", "a stream waits for an event of another", said)
 
 
-def _joined(subject: Subject, side: torch.Stream, other: torch.Stream, values: torch.Tensor) -> int:
-    """Return the time until a stream that waits for a backlog of another has its result, in ns."""
+def _joined(
+    subject: Subject, side: torch.Stream, other: torch.Stream, values: torch.Tensor
+) -> tuple[int, int]:
+    """Return when a stream that waits for a backlog of another has its result, and what is left.
+
+    Both in ns.
+    """
     before = torch.accelerator.current_stream()
     try:
         torch.accelerator.set_stream(side)
@@ -48,8 +56,7 @@ def _joined(subject: Subject, side: torch.Stream, other: torch.Stream, values: t
         values[0].item()
         taken = time.perf_counter_ns() - began
         torch.accelerator.set_stream(side)
-        subject.read_back()
-        return taken
+        return taken, subject.read_back()
     finally:
         torch.accelerator.set_stream(before)
 
