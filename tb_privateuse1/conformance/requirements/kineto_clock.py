@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from tb_privateuse1.conformance.lines import Answer, Requirement
-from tb_privateuse1.conformance.requirements.kineto_rows import is_within, recorded
+from tb_privateuse1.conformance.requirements.kineto_rows import is_within, record
 from tb_privateuse1.conformance.subject import Subject
 
+_TRIES = 8
+"""A host that waits late leaves room for a wrong clock; one calm recording shows it."""
 _ROOM_NS = 5_000
 """How far two clocks that are tied to each other may be apart."""
 
 
 def _check(subject: Subject) -> Answer:
-    found = recorded(subject)
-    outside = [
-        row for row in found.device if not is_within(row, found.began_ns, found.ended_ns, _ROOM_NS)
-    ]
-    values = {"rows": len(found.device), "outside": len(outside)}
-    if outside:
-        said = f"{len(outside)} of {len(found.device)} are before their launch or behind their end"
-        return Answer("fail", said, values)
-    return Answer("ok", f"{len(found.device)} lie between launch and wait", values)
+    rows = 0
+    for _ in range(_TRIES):
+        found = record(subject)
+        rows += len(found.device)
+        outside = sum(
+            not is_within(row, found.began_ns, found.ended_ns, _ROOM_NS) for row in found.device
+        )
+        if outside:
+            said = (
+                f"{outside} of {len(found.device)} begin before their launch or end behind it all"
+            )
+            return Answer("fail", said, {"rows": len(found.device), "outside": outside})
+    return Answer("ok", f"{rows} lie between launch and wait", {"rows": rows, "outside": 0})
 
 
 REQUIREMENT = Requirement(
