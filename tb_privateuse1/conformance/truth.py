@@ -47,6 +47,8 @@ _VAGUE = 0.03
 """How far apart two tries of the host may be, as a share of a kernel: else it knows no length."""
 _APART = 0.5
 """How much longer a recording may make the work, as a share, beside what its events take."""
+_BELOW = 2
+"""How far below the least row the truth may be, in distances of the calmest rows: all are late."""
 _ROOM_NS = 500
 """How far off the host's time of a kernel may be beside that: a clock reading, twice."""
 
@@ -171,12 +173,12 @@ def read_recording(folder: Path) -> Trace:
 def _period(times: Times) -> tuple[float, float]:
     """Return the time from one kernel to the next, and its bound, in ns.
 
-    The bound is what the calmest rows differ by. Raises HostBusyError where that is too much.
+    The bound is twice what the calmest rows differ by. Raises HostBusyError where that is too much.
     """
     if not is_calm(times, _VAGUE):
         raise HostBusyError("the host is too busy: rows of the same operators took different times")
     period, bound = limits(times)
-    return period, bound + _ROOM_NS
+    return period, _BELOW * bound + _ROOM_NS
 
 
 def _judge(

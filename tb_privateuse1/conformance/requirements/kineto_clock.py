@@ -21,9 +21,7 @@ def _check(subject: Subject) -> Answer:
             not is_within(row, found.began_ns, found.ended_ns, _ROOM_NS) for row in found.device
         )
         if outside:
-            said = (
-                f"{outside} of {len(found.device)} begin before their launch or end behind it all"
-            )
+            said = f"{outside} of {len(found.device)} are before their launch or behind the wait"
             return Answer("fail", said, {"rows": len(found.device), "outside": outside})
     return Answer("ok", f"{rows} lie between launch and wait", {"rows": rows, "outside": 0})
 
