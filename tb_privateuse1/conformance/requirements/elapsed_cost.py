@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 
 from torch.autograd.profiler import profile as autograd_profile
@@ -27,7 +26,7 @@ def _check(subject: Subject) -> Answer:
         costs.append((time.perf_counter_ns() - before) / 1000)
     if not costs:
         return Answer("unknown", "torch recorded no operators")
-    cost = statistics.median(costs)
+    cost = sorted(costs)[len(costs) // 4]  # a busy host can only make it longer
     values = {"us": cost}
     return Answer("ok" if cost <= _QUICK_US else "warn", f"{cost:.1f} µs per operator", values)
 
