@@ -17,8 +17,8 @@ ROOMS = (
 """A room imports only rooms on its left. ``capture`` stands alone.
 
 ``remedies`` runs in the user's process as ``capture`` does: it uses that and ``trace``, and only
-``cli`` knows of it. ``testing`` and the package's own module use ``capture`` and what is below
-``server``; no room imports these two."""
+``cli`` knows of it. ``testing``, ``conformance`` and the package's own module use ``capture`` and
+what is below ``server``; no room imports these three."""
 REMEDIES = "trace < capture < remedies"
 BELOW_DOORS = f"capture < {ROOMS.partition(' < server')[0]} < "
 ANALYSIS = (
@@ -27,7 +27,7 @@ ANALYSIS = (
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {
-    "torch": ("capture", "remedies", "testing"),
+    "torch": ("capture", "remedies", "testing", "conformance"),
     "mcp": ("server.agents",),
     "mcp_types": ("server.agents",),
     "anyio": ("server.agents",),
@@ -96,7 +96,9 @@ def problem(importer: str, module: str, name: str) -> str | None:
         return None
     if room == "remedies":
         return "that room is above" if is_above(REMEDIES, room, other) else None
-    is_door = room in ("__init__", "testing")
+    is_door = room in ("__init__", "testing", "conformance")
+    if (room, other) == ("conformance", "capture"):
+        return None  # it reports what the capture's own probes find
     if "capture" in (room, other) and not is_door:
         return "capture stands alone"
     if is_above(BELOW_DOORS + room if is_door else ROOMS, room, other):
@@ -132,7 +134,8 @@ def ours(source: str) -> Iterator[str]:
 
 def test_every_room_has_its_place() -> None:
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
-    assert rooms | {"api"} == {*ROOMS.split(" < "), "capture", "remedies", "testing"}
+    known = {*ROOMS.split(" < "), "capture", "remedies", "testing", "conformance"}
+    assert rooms | {"api"} == known
     inner = {path.name for path in (PACKAGE / "analysis").iterdir() if path.is_dir()}
     assert inner - {"__pycache__"} == set(ANALYSIS.split(" < "))
     entries = [p for p in PACKAGE.iterdir() if p.is_file() or (p / "__init__.py").exists()]
@@ -177,6 +180,8 @@ def test_the_loader_needs_only_the_host() -> None:
         ("remedies.run", "from tb_privateuse1.advice import engine", "that room is above"),
         ("server.routes", "import mcp", "another room's library"),
         ("server.routes", "from tb_privateuse1.server.agents import serve", "agents are above"),
+        ("conformance.truth", "from tb_privateuse1.server import loader", "room is above"),
+        ("capture.route", "from tb_privateuse1.conformance import main", "capture stands alone"),
         ("testing.judgment", "from tb_privateuse1.cli.commands import write", "room is above"),
         ("cli.commands", "from tb_privateuse1.testing.budget import Budget", "that room is above"),
     ],

@@ -1,8 +1,11 @@
 // Devices, streams and events as torch's generic code asks for them: torch.Stream, torch.Event,
 // torch.accelerator, the autograd engine and `with torch.device(...)`.
+#include <stdexcept>
+
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "activity_log.h"
+#include "config.h"
 #include "device.h"
 #include "event.h"
 #include "launch.h"
@@ -32,6 +35,21 @@ Stream& unwrap(const c10::Stream& wrapped) {
 
 MarkState* recorded(void* event) {
   return event == nullptr ? nullptr : static_cast<Mark*>(event)->get();
+}
+
+// What a query says: the truth, unless the backend is to have a mistake.
+bool err_in_query(bool done) {
+  const auto config = refdev::config();
+  return (done || config->has("query_done")) && !config->has("query_never");
+}
+
+// Whether the host waits for the device: it does, unless the backend is to have a mistake.
+bool waits() {
+  const auto config = refdev::config();
+  if (config->has("wait_throws")) {
+    throw std::runtime_error("refdev: this backend does not support waiting for its device");
+  }
+  return !config->has("wait_returns");
 }
 
 struct Guard final : public c10::impl::DeviceGuardImplInterface {
@@ -74,14 +92,18 @@ struct Guard final : public c10::impl::DeviceGuardImplInterface {
     return before;
   }
   bool queryStream(const c10::Stream& of) const override {
-    return Stream::done(*unwrap(of).tail());
+    return err_in_query(Stream::done(*unwrap(of).tail()));
   }
   void synchronizeStream(const c10::Stream& of) const override {
-    synchronize(unwrap(of));
+    if (waits()) {
+      synchronize(unwrap(of));
+    }
   }
   void synchronizeDevice(const c10::DeviceIndex index) const override {
     CallScope call("refdevDeviceSynchronize", next_correlation());
-    synchronize_device(index);
+    if (waits()) {
+      synchronize_device(index);
+    }
   }
 
   void record(void** event, const c10::Stream& on, const c10::DeviceIndex, const c10::EventFlag) const override {
@@ -92,24 +114,25 @@ struct Guard final : public c10::impl::DeviceGuardImplInterface {
     *static_cast<Mark*>(*event) = unwrap(on).record();
   }
   void block(void* event, const c10::Stream& on) const override {
-    if (recorded(event) != nullptr) {
+    if (recorded(event) != nullptr && !config()->has("wait_ignored")) {
       CallScope call("refdevStreamWaitEvent", next_correlation());
       unwrap(on).wait_for(*static_cast<Mark*>(event));
     }
   }
   bool queryEvent(void* event) const override {
-    return recorded(event) == nullptr || Stream::done(*recorded(event));
+    return recorded(event) == nullptr || err_in_query(Stream::done(*recorded(event)));
   }
   void synchronizeEvent(void* event) const override {
-    if (recorded(event) != nullptr) {
+    if (recorded(event) != nullptr && waits()) {
       CallScope call("refdevEventSynchronize", next_correlation());
       Stream::synchronize(*recorded(event));
     }
   }
   double elapsedTime(void* first, void* second, const c10::DeviceIndex) const override {
     TORCH_CHECK(recorded(first) != nullptr && recorded(second) != nullptr, "refdev: both events must be recorded");
-    TORCH_CHECK(queryEvent(first) && queryEvent(second), "refdev: both events must be completed");
-    return static_cast<double>(exact_elapsed_ns(*recorded(first), *recorded(second))) / 1e6; // ms, as torch wants it
+    TORCH_CHECK(Stream::done(*recorded(first)) && Stream::done(*recorded(second)), "refdev: both events must be completed");
+    const double ms = static_cast<double>(exact_elapsed_ns(*recorded(first), *recorded(second))) / 1e6; // as torch wants it
+    return config()->has("event_unit") ? ms * 1e3 : ms;
   }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
     delete static_cast<Mark*>(event);

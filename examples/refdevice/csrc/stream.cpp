@@ -26,11 +26,14 @@ void note_lateness(int64_t late_ns) {
 constexpr auto kLookEvery = std::chrono::microseconds(50);
 constexpr int kLooks = 400;
 
+constexpr int kBatch = 64; // launches that a device with the fault "batches" waits for
+constexpr int64_t kBackwards = 300'000; // by how much each eighth mark of one with the fault "backwards" is early, ns
+
 const pid_t first_process = getpid();
 } // namespace
 
 void only_in_first_process() {
-  if (getpid() != first_process) {
+  if (getpid() != first_process && !config()->has("fork_hangs")) {
     throw std::runtime_error("refdev: cannot be used in a forked process, start it with spawn");
   }
 }
@@ -80,15 +83,44 @@ Span Stream::launch(int64_t duration_ns, std::function<void()> compute) {
   if (config->launch_jitter_ns > 0) {
     latency += std::uniform_int_distribution<int64_t>(0, config->launch_jitter_ns)(noise_);
   }
-  span.start_ns = std::max(span.launch_ns + latency, tail_ns_ + config->kernel_gap_ns);
+  const int64_t began_ns = hold(*config, span.launch_ns);
+  span.start_ns = std::max(began_ns + latency, tail_ns_ + config->kernel_gap_ns);
   span.end_ns = span.start_ns + duration_ns;
   tail_ns_ = span.end_ns;
   kernel_sum_ns_ += duration_ns;
   unfinished_.push_back(span.end_ns);
+  if (config->has("batches") && ++held_ >= kBatch) {
+    let_go();
+  }
   while (unfinished_.size() > 1 && unfinished_.front() <= span.launch_ns) {
     unfinished_.pop_front();
   }
   return span;
+}
+
+// While a batch is held back, the host's time stands still: all of it comes as much later as the first
+// was held back. The log has it without that.
+int64_t Stream::hold(const Config& config, int64_t now_ns) {
+  if (!config.has("batches")) {
+    return now_ns;
+  }
+  held_since_ns_ = held_since_ns_ == 0 ? now_ns : held_since_ns_;
+  return held_since_ns_;
+}
+
+void Stream::let_go() {
+  const int64_t later = held_since_ns_ == 0 ? 0 : now_ns() - held_since_ns_;
+  tail_ns_ += later;
+  for (const Mark& mark : held_marks_) {
+    mark->time_ns += later;
+  }
+  held_marks_.clear();
+  held_since_ns_ = held_ = 0;
+}
+
+void Stream::begin_batch() {
+  std::lock_guard launch_lock(launch_mutex_);
+  let_go();
 }
 
 // A device without a queue: the operator runs on the host's thread, for as long as that takes.
@@ -119,9 +151,13 @@ Mark Stream::record() {
     mark->ticket = enqueue([mark] { mark->time_ns = now_ns(); });
   } else {
     // The timestamp is taken when the record is done, so two in a row are event_cost_ns apart.
-    tail_ns_ = std::max(now_ns() + config->launch_latency_ns, tail_ns_) + config->event_cost_ns;
-    mark->time_ns = tail_ns_;
+    tail_ns_ = std::max(hold(*config, now_ns()) + config->launch_latency_ns, tail_ns_) + config->event_cost_ns;
+    const bool early = config->has("backwards") && ++marks_ % 8 == 0;
+    mark->time_ns = early ? tail_ns_ - kBackwards : tail_ns_;
     mark->ticket = submitted_;
+    if (config->has("batches")) {
+      held_marks_.push_back(mark);
+    }
   }
   return mark;
 }
@@ -139,6 +175,7 @@ void Stream::wait_for(const Mark& mark) {
 
 Mark Stream::tail() {
   only_in_first_process();
+  begin_batch();
   auto mark = std::make_shared<MarkState>();
   mark->stream = this;
   std::lock_guard launch_lock(launch_mutex_);
@@ -155,6 +192,7 @@ void Stream::synchronize() {
 
 void Stream::synchronize(const MarkState& mark) {
   Stream& recorded_on = *mark.stream;
+  recorded_on.begin_batch();
   recorded_on.submitted_changed_.notify_one(); // whoever waits wants the worker to look now
   wait_until(mark.time_ns);
   bool late = false;
@@ -179,6 +217,7 @@ void Stream::synchronize(const MarkState& mark) {
 
 bool Stream::done(const MarkState& mark) {
   only_in_first_process();
+  mark.stream->begin_batch();
   std::lock_guard lock(mark.stream->mutex_);
   return mark.stream->completed_ >= mark.ticket && now_ns() >= mark.time_ns;
 }
