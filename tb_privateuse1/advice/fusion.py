@@ -35,9 +35,9 @@ COMPOSITES = (
 PARTICULAR = ("norm", "rotary", "gate", "loss")
 """Idioms with rules of their own."""
 
-_CACHED = 2
-"""Operators of a chain on a host that count as none: the second one finds in the processor's cache
-what the first one wrote, so that one pass instead of two saves next to nothing."""
+_CACHED = 3
+"""Operators of a chain on a host that count as none. What one writes the next finds in the
+processor's cache, and a residual sum, an activation and a reduction are in every network."""
 
 _LONGEST_LIST = 12
 """Operators that a sentence names: it stays readable."""

@@ -93,7 +93,7 @@ def _worth(
             time = intervals.subtract(time, explained)
             explained = intervals.merge(explained, time)
         if case.share(intervals.length(time)) >= NOISE or one.finding.urgent:
-            kept.append((one, Claim(one.finding.how, time, _change(one, assigned))))
+            kept.append((one, _claim(one, time, assigned)))
         elif one.finding.note is not None:
             yield Reported(one.rule, one.finding.note)
     saved = savings.of([claim for _, claim in kept])
@@ -102,6 +102,11 @@ def _worth(
             yield Reported(one.rule, one.finding, claim.time, saving)
         elif one.finding.note is not None:
             yield Reported(one.rule, one.finding.note)
+
+
+def _claim(one: _Named, time: intervals.Set, assigned: intervals.Set) -> Claim:
+    finding = one.finding
+    return Claim(finding.how, time, _change(one, assigned), finding.most)
 
 
 def _change(one: _Named, assigned: intervals.Set) -> Change | None:

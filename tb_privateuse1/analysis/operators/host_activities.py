@@ -21,6 +21,8 @@ from tb_privateuse1.trace.table import I8, I64, Bools
 _NO_WORK: tuple[Kind, ...] = ("view", "allocation", "autograd", "communication")
 _FILLS = re.compile(r"^aten::(arange|linspace|logspace|range|eye)$")
 """Operators that make a tensor and write it themselves; others call ``fill_`` for that."""
+_NODE = re.compile(r"(Backward|ForAutograd)\d*$")
+"""Nodes of autograd, which call operators."""
 _MOSTLY = 0.5
 """An operator around others works itself if at least this share of its time is its own."""
 
@@ -78,6 +80,8 @@ def _kinds(trace: Trace) -> I8:
     for name in groupby.distinct_values(trace.ops.name).tolist():
         text = trace.text(name)
         kind = kind_of(text, trace.vendor)
+        if _NODE.search(text):
+            continue
         if kind not in _NO_WORK or _FILLS.match(text):
             found[name] = KINDS.index(kind)
     return found
