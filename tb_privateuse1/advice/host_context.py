@@ -13,11 +13,15 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
+from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.scopes import Scope, no_ranges
+from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example, TableName
+from tb_privateuse1.trace.memoize import take_over
 from tb_privateuse1.trace.table import I64
 
 
@@ -32,7 +36,10 @@ class HostContext(RuleContext):
     is_host = True
 
     def __init__(self, plain: RuleContext) -> None:
-        super().__init__(with_host_activities(plain.trace), plain.part)
+        trace = with_host_activities(plain.trace)
+        for function in (operator_work, forward_operators, thread_roles):
+            take_over(trace, function, function(plain.trace))
+        super().__init__(trace, plain.part)
         self._plain = plain
 
     @functools.cached_property

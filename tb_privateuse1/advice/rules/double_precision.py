@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.idioms.double_work import Rates, double_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
+
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the kernels of operators with a float64 tensor as input."""
     work = double_work(case.trace, on_host=case.is_host)
