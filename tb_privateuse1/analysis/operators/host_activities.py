@@ -23,6 +23,9 @@ _FILLS = re.compile(r"^aten::(arange|linspace|logspace|range|eye)$")
 """Operators that make a tensor and write it themselves; others call ``fill_`` for that."""
 _NODE = re.compile(r"(Backward|ForAutograd)\d*$")
 """Nodes of autograd, which call operators."""
+_USUAL, _CALLS = 3.0, 4
+"""Times of the median of equal calls, at least so many. A cold cache makes a call about twice as
+long; a slice of the scheduler is some ms."""
 _MOSTLY = 0.5
 """An operator around others works itself if at least this share of its time is its own."""
 
@@ -30,12 +33,14 @@ _MOSTLY = 0.5
 def with_host_activities(trace: Trace) -> Trace:
     """Return a trace of a host alone with an activity for each operator that works itself.
 
-    The activity is the longest time of the operator outside of what it calls. Its lane is the
+    The activity is the longest time of the operator outside of what it calls, at most a few times
+    that of its equal calls. Its lane is the
     thread. Only threads that can delay the program have activities, so that no two of them
     are saved at once.
     """
     rows = _workers(trace)
     start, end = _longest_own(trace, rows)
+    end = np.minimum(end, start + _longest_ns(trace, rows, end - start))
     order = np.argsort(start, kind="stable")
     rows, start, end = rows[order], start[order], end[order]
     none, zeros = np.full(len(rows), NONE), np.zeros(len(rows), np.int64)
@@ -66,12 +71,28 @@ def _workers(trace: Trace) -> I64:
     inside = works & (above != NONE)
     around, same = above[inside], kind[above[inside]] == kind[inside]
     calls_same = mask_of(around[same], len(ops))
-    calls_any = mask_of(around, len(ops))
     own = ops.self_ns >= _MOSTLY * (ops.end_ns - ops.start_ns)
-    working: Bools = works & ~calls_same & (~calls_any | own)
     # What a product calls directly, as the copy of its bias, is part of it.
-    in_product = lookup(working & (kind == KINDS.index("gemm")), ops.parent, False)
+    is_product = works & ~calls_same & (kind == KINDS.index("gemm"))
+    in_product = lookup(is_product, ops.parent, False) & (kind == KINDS.index("copy"))
+    calls_other = mask_of(around[~same & ~in_product[inside]], len(ops))
+    working: Bools = works & ~calls_same & (~(calls_same | calls_other) | own)
     return np.flatnonzero(working & ~in_product)
+
+
+def _longest_ns(trace: Trace, rows: I64, duration: I64) -> I64:
+    """Return the longest time that each operator's own work takes: calls of it are alike.
+
+    What is beyond that is time in which no thread of the process ran: the machine's.
+    """
+    ops = trace.ops
+    first, group = groupby.group_rows(*(one[rows] for one in (ops.name, ops.shapes, ops.dtypes)))
+    order = np.lexsort((duration, group))
+    count = np.bincount(group, minlength=len(first))
+    middle = np.cumsum(count) - count + (count - 1) // 2
+    usual = duration[order][middle]
+    longest: I64 = np.where(count >= _CALLS, np.rint(_USUAL * usual), np.inf)[group]
+    return np.minimum(longest, duration).astype(np.int64)
 
 
 def _kinds(trace: Trace) -> I8:
