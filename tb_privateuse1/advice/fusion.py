@@ -187,13 +187,22 @@ def describe(case: RuleContext, found: Fusion) -> str:
     ops = found.ops(chain)
     names = [case.trace.text(case.trace.ops.name[row]) for row in ops.tolist()]
     listed = names[:_LONGEST_LIST]
+    values = {
+        "operators": plural(len(names), "operator"),
+        "names": join_list(listed),
+        "now": float(found.duration_ns[chain]) / 1e3,
+        "fused": float(found.fused_ns[chain]) / 1e3,
+    }
+    if case.is_host:
+        return say(
+            "A typical one has {operators} ({names}) and takes {now:,.3g} µs. One operator would "
+            "need about {fused:,.3g} µs at the rates that this recording reaches.",
+            **values,
+        )
     return say(
         "A typical one has {operators} ({names}) and takes {now:,.3g} µs of device time. One "
         "kernel would need about {fused:,.3g} µs at the rates that this recording reaches.",
-        operators=plural(len(names), "operator"),
-        names=join_list(listed),
-        now=float(found.duration_ns[chain]) / 1e3,
-        fused=float(found.fused_ns[chain]) / 1e3,
+        **values,
     )
 
 

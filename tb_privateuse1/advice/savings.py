@@ -156,6 +156,7 @@ class Savings:
         part, steps = self._replay, self._steps
         after = next_limit(self._case, claim.time, intervals.length(part.cut.window), now, then)
         ns, (low, high) = steps * gain.gain_ns, _times(steps, gain, claim.most)
+        high = None if high is None else max(min(high, self.net_ns), ns)
         return Saving(ns, self._words(claim, ns, low, high), claim.change, low, high, after)
 
     def _words(self, claim: Claim, ns: int, low: int | None, high: int | None) -> str:

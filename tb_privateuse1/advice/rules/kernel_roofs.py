@@ -149,9 +149,7 @@ RULE = Rule(
         "Look for a better kernel: another library or version, tuned tiles (torch.compile with "
         "mode='max-autotune'), sizes that are multiples of the tiles, a fused kernel of the vendor."
     ),
-    threshold=say(
-        "{much} of the step: another kernel is a day's work.", much=exact_percent(_MUCH)
-    ),
+    threshold=say("{much} of the step: another kernel is a day's work.", much=exact_percent(_MUCH)),
     reference=say("S. Williams et al.: Roofline, CACM 2009; TraceLens roofline reports."),
     check=check,
     needs=("device",),

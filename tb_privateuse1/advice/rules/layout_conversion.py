@@ -47,8 +47,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         evidence=case.examples("kernels", copies),
         how=say(
             "Their time while others waited for the device, and that of operators that read such "
-            "tensors in jumps, beyond the time of their bytes. Some layout changes are needed once. "
-            "Upper end: convolutions of tensors in different orders rearrange all of them."
+            "tensors in jumps, beyond the time of their bytes. Some layout changes are needed "
+            "once. Upper end: convolutions of tensors in different orders rearrange all of them."
         )
         if most or len(rows) > len(copies)
         else say(

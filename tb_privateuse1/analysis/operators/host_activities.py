@@ -23,6 +23,11 @@ _FILLS = re.compile(r"^aten::(arange|linspace|logspace|range|eye)$")
 """Operators that make a tensor and write it themselves; others call ``fill_`` for that."""
 _NODE = re.compile(r"(Backward|ForAutograd)\d*$")
 """Nodes of autograd, which call operators."""
+_ONLY_CALLS = re.compile(
+    r"^aten::(to|_to_copy|type_as|contiguous|clone|item|linear|matmul|broadcast_tensors"
+    r"|dropout|softmax|layer_norm|batch_norm|embedding|conv\dd|convolution|_convolution)$"
+)
+"""Operators that work by others alone: one that calls none had nothing to do."""
 _USUAL, _CALLS = 3.0, 4
 """Times of the median of equal calls, at least so many. A cold cache makes a call about twice as
 long; a slice of the scheduler is some ms."""
@@ -101,7 +106,7 @@ def _kinds(trace: Trace) -> I8:
     for name in groupby.distinct_values(trace.ops.name).tolist():
         text = trace.text(name)
         kind = kind_of(text, trace.vendor)
-        if _NODE.search(text):
+        if _NODE.search(text) or _ONLY_CALLS.match(text):
             continue
         if kind not in _NO_WORK or _FILLS.match(text):
             found[name] = KINDS.index(kind)

@@ -100,6 +100,8 @@ def _seen(trace: Trace, *, compute: bool) -> float:
     roofs = best_roofs(rates.rows, rates.resolution_ns, given.cache_bytes, fastest_share=1.0)
     for roof in roofs:
         if (roof.kind == "compute") == compute:
-            limit = [one for one in rates.roofs if one.key == roof.key and one.source != "best_seen"]
+            limit = [
+                one for one in rates.roofs if one.key == roof.key and one.source != "best_seen"
+            ]
             shares += [min(roof.rate / one.rate, 1.0) for one in limit]
     return max(shares, default=float("nan"))
