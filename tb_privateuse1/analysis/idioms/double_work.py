@@ -87,7 +87,7 @@ def _in_single(trace: Trace, rows: I64) -> tuple[F64, Rates]:
                  default=np.inf)  # fmt: skip
     known = np.isfinite(now) & np.isfinite(single)
     ratio = np.where(known, now, np.inf) / (single if np.isfinite(single) else 1.0)
-    return work.duration_ns[rows] * ratio, "data_sheet"
+    return np.maximum(work.duration_ns[rows], 1) * ratio, "data_sheet"
 
 
 def _rows(trace: Trace) -> I64:

@@ -47,6 +47,7 @@ def with_host_activities(trace: Trace) -> Trace:
     start, end = _longest_own(trace, rows)
     end = np.minimum(end, start + _longest_ns(trace, rows, end - start))
     order = np.argsort(start, kind="stable")
+    order = order[end[order] > start[order]]
     rows, start, end = rows[order], start[order], end[order]
     none, zeros = np.full(len(rows), NONE), np.zeros(len(rows), np.int64)
     ops = trace.ops

@@ -36,7 +36,7 @@ class Reach(Table, frozen=True):
     least_ns: F64
     """By the roof of the data sheet."""
     seen_share: F64
-    """Of the roof, what the best of this recording reaches; ``best_share`` where it has none."""
+    """Of the roof, what the best of this recording reaches; 0 if it has nothing comparable."""
     best_share: F64
     """Of the roof, what such kernels reach elsewhere."""
     is_compute: Bools
@@ -72,7 +72,7 @@ def reach(trace: Trace) -> tuple[Reach, I64]:
         name=kernels.name[chosen][first],
         duration_ns=duration,
         least_ns=total.astype(np.float64),
-        seen_share=np.where(np.isfinite(seen), np.minimum(seen, best), best),
+        seen_share=np.where(np.isfinite(seen), np.minimum(seen, best), 0.0),
         best_share=best,
         is_compute=is_compute,
     )
@@ -95,13 +95,11 @@ def _attends(trace: Trace, rows: I64) -> Bools:
 def _seen(trace: Trace, *, compute: bool) -> float:
     """Return the share of the data sheet's roof that this recording sustained; nan if unknown."""
     rates = device_rates(trace)
-    given = rates.given
-    shares = []
-    roofs = best_roofs(rates.rows, rates.resolution_ns, given.cache_bytes, fastest_share=1.0)
+    cache = rates.given.cache_bytes
+    shares: list[float] = []
+    roofs = best_roofs(rates.rows, rates.resolution_ns, cache, fastest_share=1.0)
     for roof in roofs:
         if (roof.kind == "compute") == compute:
-            limit = [
-                one for one in rates.roofs if one.key == roof.key and one.source != "best_seen"
-            ]
-            shares += [min(roof.rate / one.rate, 1.0) for one in limit]
+            given = (one for one in rates.roofs if one.key == roof.key)
+            shares += [min(roof.rate / one.rate, 1.0) for one in given if one.source != "best_seen"]
     return max(shares, default=float("nan"))
