@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.slow_products import Slow, weight_reads
 from tb_privateuse1.analysis.kernel_names.readable_name import display_name
@@ -151,6 +151,10 @@ RULE = Rule(
     ),
     threshold=say("{much} of the step: another kernel is a day's work.", much=exact_percent(_MUCH)),
     reference=say("S. Williams et al.: Roofline, CACM 2009; TraceLens roofline reports."),
+    code=Code(
+        before="model = torch.compile(model)",
+        after='model = torch.compile(model, mode="max-autotune")',
+    ),
     check=check,
     needs=("device",),
 )

@@ -72,11 +72,10 @@ def _reading(trace: Trace, shapes: set[int], wanted: tuple[Kind, ...]) -> I64:
     op = kernels.op[rows]
     first, group = groupby.group_rows(ops.name[op], ops.shapes[op], ops.strides[op])
     sizes = {size for one in shapes for size in _sizes(trace.text(one))}
-    flags = [
-        _is_slow(*(trace.text(column[op[i]]) for column in (ops.name, ops.shapes, ops.strides)),
-                 sizes)
-        for i in first.tolist()
-    ]  # fmt: skip
+    flags = []
+    for row in op[first].tolist():
+        name, size, stride = (trace.text(one[row]) for one in (ops.name, ops.shapes, ops.strides))
+        flags.append(_is_slow(name, size, stride, sizes))
     return rows[np.array(flags, np.bool_)[group]]
 
 

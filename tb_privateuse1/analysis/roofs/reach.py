@@ -100,6 +100,11 @@ def _seen(trace: Trace, *, compute: bool) -> float:
     roofs = best_roofs(rates.rows, rates.resolution_ns, cache, fastest_share=1.0)
     for roof in roofs:
         if (roof.kind == "compute") == compute:
-            given = (one for one in rates.roofs if one.key == roof.key)
-            shares += [min(roof.rate / one.rate, 1.0) for one in given if one.source != "best_seen"]
+            # A product may use the matrix unit, whether it did or not.
+            given = [
+                one.rate
+                for one in rates.roofs
+                if (one.kind, one.dtype) == (roof.kind, roof.dtype) and one.source != "best_seen"
+            ]
+            shares += [min(roof.rate / max(given), 1.0)] if given else []
     return max(shares, default=float("nan"))

@@ -1,5 +1,7 @@
 """Kernels that only change the memory layout."""
 
+from typing import Any
+
 from tb_privateuse1.advice.rules.layout_conversion import RULE
 from tests.support.program import Program, found, kernel_inside
 from tests.support.sized import FP32, SizedProgram, recorded
@@ -26,6 +28,11 @@ def test_a_kernel_may_say_it_itself() -> None:
     assert len(found(RULE, trace)) == 1
 
 
+def strided(*strides: list[int]) -> dict[str, Any]:
+    """The arguments of an event that describe the strides of its inputs."""
+    return {"Input Strides": list(strides)}
+
+
 def permuted(converts: bool) -> SizedProgram:
     """Steps on a host that normalize the rows of a permuted tensor slowly; some convert it."""
     size, other = [8, 32, 64, 64], [8, 64, 64, 32]
@@ -36,14 +43,13 @@ def permuted(converts: bool) -> SizedProgram:
             run.rest(1)
             for _ in range(3):
                 inputs = recorded((tuple(size), FP32), (tuple(size), FP32))
-                run.op("aten::add", 1000, **inputs, **{"Input Strides": [normal, normal]})
+                run.op("aten::add", 1000, **inputs, **strided(normal, normal))
             if converts:
                 with run.around("aten::contiguous", 1), run.around("aten::clone", 1):
                     inputs = recorded((tuple(size), FP32), (tuple(size), FP32))
-                    run.op("aten::copy_", 1000, **inputs, **{"Input Strides": [normal, turned]})
+                    run.op("aten::copy_", 1000, **inputs, **strided(normal, turned))
             inputs = recorded((tuple(other), FP32), "[32]")
-            strides = {"Input Strides": [[131072, 64, 1, 4096], []]}
-            run.op("aten::native_layer_norm", 9000, **inputs, **strides)
+            run.op("aten::native_layer_norm", 9000, **inputs, **strided(turned, []))
     return run
 
 
