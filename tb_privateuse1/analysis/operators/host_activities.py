@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS, Kind, kind_of
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, OPERATOR, Kernels, Lanes, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
 
@@ -73,17 +73,20 @@ def _workers(trace: Trace) -> I64:
     ops = trace.ops
     kind = _kinds(trace)[ops.name]
     works = (kind >= 0) & (ops.kind == OPERATOR) & thread_roles(trace).driving[ops.thread]
-    above = intervals.nearest(ops.parent, works)
-    inside = works & (above != NONE)
-    around, same = above[inside], kind[above[inside]] == kind[inside]
+    rows = np.flatnonzero(works)
+    around = call_tree.around(ops.parent, ops.parent[rows], works)
+    is_inside = around != NONE
+    rows, around = rows[is_inside], around[is_inside]
+    same = kind[around] == kind[rows]
     calls_same = mask_of(around[same], len(ops))
-    own = ops.self_ns >= _MOSTLY * (ops.end_ns - ops.start_ns)
     # What a product calls directly, as the copy of its bias, is part of it.
     is_product = works & ~calls_same & (kind == KINDS.index("gemm"))
-    in_product = lookup(is_product, ops.parent, False) & (kind == KINDS.index("copy"))
-    calls_other = mask_of(around[~same & ~in_product[inside]], len(ops))
-    working: Bools = works & ~calls_same & (~(calls_same | calls_other) | own)
-    return np.flatnonzero(working & ~in_product)
+    part = is_product[around] & (around == ops.parent[rows]) & (kind[rows] == KINDS.index("copy"))
+    calls_other = mask_of(around[~same & ~part], len(ops))
+    own = ops.self_ns >= _MOSTLY * (ops.end_ns - ops.start_ns)
+    working: Bools = works & ~calls_same & (~calls_other | own)
+    working[rows[part]] = False
+    return np.flatnonzero(working)
 
 
 def _longest_ns(trace: Trace, rows: I64, duration: I64) -> I64:
@@ -119,15 +122,17 @@ def _longest_own(trace: Trace, rows: I64) -> tuple[I64, I64]:
     ops = trace.ops
     wanted: Bools = mask_of(rows, len(ops))
     inner = np.flatnonzero((ops.parent >= 0) & wanted[ops.parent])
-    owner = np.concatenate((ops.parent[inner].astype(np.int64), rows))
+    since, until = ops.start_ns[rows].copy(), ops.end_ns[rows].copy()
+    outer = groupby.distinct_values(ops.parent[inner]).astype(np.int64)
+    owner = np.concatenate((ops.parent[inner].astype(np.int64), outer))
     # Before each call, and before the end.
-    until = np.concatenate((ops.start_ns[inner], ops.end_ns[rows]))
-    then = np.concatenate((ops.end_ns[inner], ops.end_ns[rows]))
-    order = np.lexsort((until, owner))
-    owner, until, then = owner[order], until[order], then[order]
-    begins = np.diff(owner, prepend=-1) != 0
-    since = np.where(begins, ops.start_ns[owner], np.roll(then, 1))
-    best = np.lexsort((until - since, owner))
+    end = np.concatenate((ops.start_ns[inner], ops.end_ns[outer]))
+    then = np.concatenate((ops.end_ns[inner], ops.end_ns[outer]))
+    order = np.lexsort((end, owner))
+    owner, end, then = owner[order], end[order], then[order]
+    begin = np.where(np.diff(owner, prepend=-1) != 0, ops.start_ns[owner], np.roll(then, 1))
+    best = np.lexsort((end - begin, owner))
     last = best[np.diff(owner[best], append=-1) != 0]  # one per owner, in order of owners
-    place = np.searchsorted(owner[last], rows)
-    return since[last][place], np.maximum(until, since)[last][place]
+    place = np.searchsorted(rows, owner[last])
+    since[place], until[place] = begin[last], np.maximum(end, begin)[last]
+    return since, until
