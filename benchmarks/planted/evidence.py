@@ -32,10 +32,6 @@ FURTHER: dict[str, Evidence] = {
         "shared", "more/cuda/dlrm_graphs_rank0/rank0.1.pt.trace.json.gz",
         "42 collectives of the same bytes with uneven times",
     ),
-    "kernel_roofs": Evidence(
-        "shared", "more/rocm/vllm_moe_prefill_decode/rank0.1.pt.trace.json.gz",
-        "an expert's: kernels of experts at 45 % of what the device reaches",
-    ),
     "fragmentation": Evidence(
         "shared", "more/cuda/v100_ddp_small_collectives/rank1.1.pt.trace.json.gz",
         "11.9 GiB reserved where 6.2 GiB are allocated",

@@ -12,7 +12,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.slow_products import Slow, weight_reads
-from tb_privateuse1.analysis.kernel_names.readable_name import display_name
+from tb_privateuse1.analysis.kernel_names.trace_names import display_names
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.reach import Reach, reach
 from tb_privateuse1.i18n import join_list, say
@@ -93,9 +93,10 @@ def _beyond(table: Reach, number: I64, rows: I64, share: np.ndarray) -> Slow:
 
 
 def _described(case: RuleContext, table: Reach, one: int) -> str:
+    name = int(table.name[one])
     return say(
         "{name} ({part} of its {roof})",
-        name=display_name(case.trace.text(table.name[one])),
+        name=display_names(case.trace).get(name, case.trace.text(name)),
         part=percent(float(table.least_ns[one] / table.duration_ns[one])),
         roof=say("arithmetic") if table.is_compute[one] else say("memory"),
     )

@@ -29,8 +29,8 @@ _ONLY_CALLS = re.compile(
 )
 """Operators that work by others alone: one that calls none had nothing to do."""
 _USUAL, _CALLS = 3.0, 4
-"""Times of the median of equal calls, at least so many. A cold cache makes a call about twice as
-long; a slice of the scheduler is some ms."""
+"""Times of the median of equal calls, and the fewest that have one. A cold cache makes a call about
+twice as long; a slice of the scheduler is some ms."""
 _MOSTLY = 0.5
 """An operator around others works itself if at least this share of its time is its own."""
 
