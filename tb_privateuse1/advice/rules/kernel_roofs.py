@@ -12,7 +12,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.slow_products import Slow, weight_reads
-from tb_privateuse1.analysis.kernel_names.trace_names import display_names
+from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.reach import Reach, reach
 from tb_privateuse1.i18n import join_list, say
