@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import PRECEDENCES, Precedence, Rule, RuleFinding
@@ -93,7 +94,7 @@ def _worth(
             time = intervals.subtract(time, explained)
             explained = intervals.merge(explained, time)
         if case.share(intervals.length(time)) >= NOISE or one.finding.urgent:
-            kept.append((one, _claim(one, time, assigned)))
+            kept.append((one, Claim(one.finding.how, time, _change(one, assigned))))
         elif one.finding.note is not None:
             yield Reported(one.rule, one.finding.note)
     saved = savings.of([claim for _, claim in kept])
@@ -104,17 +105,12 @@ def _worth(
             yield Reported(one.rule, one.finding.note)
 
 
-def _claim(one: _Named, time: intervals.Set, assigned: intervals.Set) -> Claim:
-    finding = one.finding
-    return Claim(finding.how, time, _change(one, assigned), finding.most)
-
-
 def _change(one: _Named, assigned: intervals.Set) -> Change | None:
     """Return the fix as a change; a symptom's leaves the host time to causes that explain it."""
     finding = one.finding
     if finding.change is not None or finding.removes is None:
         return finding.change
-    scope = finding.removes
+    scope = replace(finding.removes, most=finding.most)
     if one.level != "cause":
         scope = scopes.outside_of(scope, assigned)
     return Change("finding", one.name, 0.0, scope)

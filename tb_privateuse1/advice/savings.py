@@ -42,8 +42,6 @@ class Claim(Struct, frozen=True):
     """The rule's words."""
     time: intervals.Set
     change: Change | None
-    most: float = 1.0
-    """How many times its gain it may be."""
 
 
 class Saving(Struct, frozen=True):
@@ -155,8 +153,7 @@ class Savings:
         """Return the saving; ``now`` and ``then`` are accounts without and with the change."""
         part, steps = self._replay, self._steps
         after = next_limit(self._case, claim.time, intervals.length(part.cut.window), now, then)
-        ns, (low, high) = steps * gain.gain_ns, _times(steps, gain, claim.most)
-        high = None if high is None else max(min(high, self.net_ns), ns)
+        ns, (low, high) = steps * gain.gain_ns, _times(steps, gain)
         return Saving(ns, self._words(claim, ns, low, high), claim.change, low, high, after)
 
     def _words(self, claim: Claim, ns: int, low: int | None, high: int | None) -> str:
@@ -212,8 +209,8 @@ class Savings:
         return Saving(claimed - taken, join_sentences([claim.how, *more, *words]))
 
 
-def _times(steps: int, gain: GainRange, most: float) -> tuple[int | None, int | None]:
-    """Return the least and the greatest gain of several steps; the latter ``most`` times."""
+def _times(steps: int, gain: GainRange) -> tuple[int | None, int | None]:
+    """Return the least and the greatest gain of several steps."""
     if gain.low_ns is None or gain.high_ns is None:
         return None, None
-    return steps * gain.low_ns, round(steps * gain.high_ns * most)
+    return steps * gain.low_ns, steps * gain.high_ns
