@@ -42,6 +42,7 @@ MEANING: Mapping[str, str] = {
     r"RMSNorm": r"\w+_by_hand|elementwise_chain",
     r"fuse q,k,v": r"product_series|shared_inputs",
     r"attention": r"attention_math",
+    r"what MI300X reaches": r"kernel_roofs",
     r"decode products": r"weight_reads",
     r"blocking": r"blocked_call|blocking_copy|recording",
 }

@@ -35,6 +35,10 @@ COMPOSITES = (
 PARTICULAR = ("norm", "rotary", "gate", "loss")
 """Idioms with rules of their own."""
 
+_CACHED = 3
+"""Operators of a chain on a host that count as none. What one writes the next finds in the
+processor's cache, and a residual sum, an activation and a reduction are in every network."""
+
 _LONGEST_LIST = 12
 """Operators that a sentence names: it stays readable."""
 
@@ -127,6 +131,8 @@ def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
     chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
     chosen &= loss_tails(case.trace).loss[found.table.first] < 0  # a loss is one finding
     chosen &= parameter_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors
+    if case.is_host:
+        chosen &= found.table.nodes > _CACHED
     group = np.where(lookup(chosen, found.chain, False), found.chain, -1)
     table = found.table
     return fuse(case, found.graph, group, table.duration_ns, table.fused_ns)
@@ -181,13 +187,22 @@ def describe(case: RuleContext, found: Fusion) -> str:
     ops = found.ops(chain)
     names = [case.trace.text(case.trace.ops.name[row]) for row in ops.tolist()]
     listed = names[:_LONGEST_LIST]
+    values = {
+        "operators": plural(len(names), "operator"),
+        "names": join_list(listed),
+        "now": float(found.duration_ns[chain]) / 1e3,
+        "fused": float(found.fused_ns[chain]) / 1e3,
+    }
+    if case.is_host:
+        return say(
+            "A typical one has {operators} ({names}) and takes {now:,.3g} µs. One operator would "
+            "need about {fused:,.3g} µs at the rates that this recording reaches.",
+            **values,
+        )
     return say(
         "A typical one has {operators} ({names}) and takes {now:,.3g} µs of device time. One "
         "kernel would need about {fused:,.3g} µs at the rates that this recording reaches.",
-        operators=plural(len(names), "operator"),
-        names=join_list(listed),
-        now=float(found.duration_ns[chain]) / 1e3,
-        fused=float(found.fused_ns[chain]) / 1e3,
+        **values,
     )
 
 

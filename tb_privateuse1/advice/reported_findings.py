@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import PRECEDENCES, Precedence, Rule, RuleFinding
@@ -109,7 +110,7 @@ def _change(one: _Named, assigned: intervals.Set) -> Change | None:
     finding = one.finding
     if finding.change is not None or finding.removes is None:
         return finding.change
-    scope = finding.removes
+    scope = replace(finding.removes, most=finding.most)
     if one.level != "cause":
         scope = scopes.outside_of(scope, assigned)
     return Change("finding", one.name, 0.0, scope)

@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.scopes import Scope, Waiters, no_ranges
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.trace import groupby, intervals, labels
+from tb_privateuse1.trace import call_tree, groupby, intervals, labels
 from tb_privateuse1.trace.findings import LONGEST_NAME, Example, TableName
 from tb_privateuse1.trace.model import MEMCPY, OPERATOR
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -78,13 +78,7 @@ class RuleContext(JudgedTrace):
 
         Climbs one level at a time: for few rows, this is faster than to number the whole tree.
         """
-        at = rows.astype(np.int64)
-        parent, wanted = self.trace.ops.parent, np.append(wanted, True)
-        climbing = np.flatnonzero(~wanted[at])
-        while len(climbing):
-            at[climbing] = parent[at[climbing]]
-            climbing = climbing[~wanted[at[climbing]]]
-        return at
+        return call_tree.around(self.trace.ops.parent, rows, wanted)
 
     def launched_by(self, wanted: Bools) -> I64:
         """Return the judged activities that operators inside of a wanted operator launched."""

@@ -87,10 +87,10 @@ class Savings:
 
     def of(self, claims: Sequence[Claim]) -> list[Saving]:
         """Return the saving of each claim; no claim counts for another."""
-        found = [self._net(claim) for claim in claims]
         if self._case.limits.known == "none":
-            return found
+            return [self._net(claim) for claim in claims]
         wanted = [i for i, claim in enumerate(claims) if claim.change is not None]
+        found = {i: self._net(one) for i, one in enumerate(claims) if one.change is None}
         for i in wanted[self._left :]:
             reason = say("Not replayed: there are greater findings.")
             found[i] = self._net(claims[i], reason)
@@ -108,7 +108,8 @@ class Savings:
             else:
                 found[i] = replayed[place]
         most = self.net_ns
-        return [one if one.change else replace(one, ns=min(one.ns, most)) for one in found]
+        each = (found[i] for i in range(len(claims)))
+        return [one if one.change else replace(one, ns=min(one.ns, most)) for one in each]
 
     def behind(self, ordered: Sequence[Change]) -> list[int] | None:
         """Return what each change gains behind those before it, in all judged steps.

@@ -131,6 +131,20 @@ def self_or_nearest(parent: I32, wanted: Bools) -> I32:
     return np.where(wanted, rows, intervals.nearest(parent, wanted)).astype(np.int32)
 
 
+def around(parent: I32, rows: I32 | I64, wanted: Bools) -> I64:
+    """Return for each of some rows its nearest wanted ancestor or itself, or ``NONE``.
+
+    Climbs one level at a time: for few rows, this is faster than to number the whole tree.
+    """
+    at = rows.astype(np.int64)
+    wanted = np.append(wanted, True)
+    climbing = np.flatnonzero(~wanted[at])
+    while len(climbing):
+        at[climbing] = parent[at[climbing]]
+        climbing = climbing[~wanted[at[climbing]]]
+    return at
+
+
 def forward_of(ops: Ops) -> I32:
     """Return the forward operator whose gradient each operator computes, or ``NONE``.
 
@@ -150,10 +164,13 @@ def linked_forward(ops: Ops) -> I32:
     if not len(forward) or not backward.any():
         return np.full(len(ops), NONE, np.int32)
     order = forward[np.lexsort((ops.start_ns[forward], ops.sequence[forward]))]
-    last = latest_not_after(ops.sequence[order], ops.sequence)
+    rows = np.flatnonzero(backward)
+    last = latest_not_after(ops.sequence[order], ops.sequence[rows])
     latest = order[np.maximum(last, 0)]
-    hit = backward & (last >= 0) & (ops.sequence[latest] == ops.sequence)
-    return np.where(hit, latest, NONE).astype(np.int32)
+    hit = (last >= 0) & (ops.sequence[latest] == ops.sequence[rows])
+    linked = np.full(len(ops), NONE, np.int32)
+    linked[rows[hit]] = latest[hit]
+    return linked
 
 
 def parents_of_all(trace: Trace) -> I32:

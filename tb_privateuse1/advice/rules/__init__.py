@@ -57,6 +57,7 @@ RULES: Registry[Rule] = Registry(
         "half_on_host",
         "weight_reads",
         "double_precision",
+        "kernel_roofs",
         "needless_recompute",
         "recomputed_sequence",
         "partial_sort",

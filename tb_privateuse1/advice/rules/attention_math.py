@@ -103,5 +103,5 @@ RULE = Rule(
     ),
     remedy="sdpa",
     check=check,
-    needs=("device", "operators", "links"),
+    needs=("work", "operators", "links"),
 )

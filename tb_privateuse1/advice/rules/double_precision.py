@@ -2,74 +2,69 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
+from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
-from tb_privateuse1.analysis.idle import device_bound
+from tb_privateuse1.analysis.idioms.double_work import Rates, double_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import group_rows
-from tb_privateuse1.trace.model import KERNEL
-
-_SAVED = 0.5
-"""float32 has half of the bytes: the least that any device saves."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the kernels of operators with a float64 tensor as input."""
-    trace = case.trace
-    ops, kernels = trace.ops, trace.kernels
-    used = np.flatnonzero(np.bincount(ops.dtypes[ops.dtypes >= 0], minlength=1))
-    double = np.zeros(len(trace.strings) + 1, np.bool_)
-    double[[i for i in used if '"double"' in trace.text(i)]] = True
-    usable = case.judged_kernels & (kernels.kind == KERNEL) & ~kernels.communication
-    rows = np.flatnonzero(usable & (kernels.op >= 0))
-    rows = rows[double[ops.dtypes[kernels.op[rows]]]]
-    if not len(rows):
-        return
-    shapes, types = ops.shapes[kernels.op[rows]], ops.dtypes[kernels.op[rows]]
-    first, group = group_rows(shapes, types)
-    is_double = [_is_double(trace.text(shapes[i]), trace.text(types[i])) for i in first]
-    rows = rows[np.array(is_double, np.bool_)[group]]
-    claim = device_bound.shorten(case.of_device(case.time(rows, "kernels")), _SAVED)
+    work = double_work(case.trace, on_host=case.is_host)
+    judged = case.judged_kernels[work.slow.rows]
+    slow, most = work.slow.where(judged), work.most[judged]
+    claim = device_time.claim_of(case, slow)
     if case.share(intervals.length(claim)) < ONE_PLACE:
         return
-    calls = np.unique(kernels.op[rows]).astype(np.int64)
+    calls = np.unique(case.trace.kernels.op[slow.rows]).astype(np.int64)
+    whole = intervals.length(device_time.claim_of(case, replace(slow, shares=most)))
     yield RuleFinding(
-        title=say(
-            "Work in float64: {share} of the time",
-            share=percent(case.share(intervals.length(claim))),
-        ),
+        title=say("Work in float64: {share} of the time", share=""),
         explanation=say(
-            "{kernels:,} kernels have a float64 tensor among their inputs, often by accident: "
+            "{kernels:,} activities have a float64 tensor among their inputs, often by accident: "
             "a NumPy array, a Python float in a tensor. float64 takes twice the memory, and "
             "many times the arithmetic where units for it are few.",
-            kernels=len(rows),
+            kernels=len(slow.rows),
         ),
-        events=len(rows),
+        events=len(slow.rows),
         evidence=case.examples("ops", calls),
-        how=say("Half of their time while others waited for the device: half the bytes, at least."),
+        how=_HOW[work.rates],
         claim=claim,
-        removes=case.without(kernels=rows, share=_SAVED),
-        confidence="high",
+        removes=device_time.removal_of(case, slow),
+        most=whole / max(intervals.length(claim), 1),
+        confidence="medium" if work.rates == "bytes" else "high",
         source=case.source(calls),
         lacks=case.lacks("stacks"),
     )
 
 
-def _is_double(shapes: str, dtypes: str) -> bool:
-    """Return whether a tensor with a size is float64; a scalar may be a Python number."""
-    try:
-        pairs = zip(json.loads(shapes), json.loads(dtypes), strict=False)
-        return any(kind == "double" and len(size) > 0 for size, kind in pairs)
-    except (ValueError, TypeError):
-        return False
+_HOW: dict[Rates, str] = {
+    "measured": say(
+        "Their time beyond that of comparable products in float32 in this recording, and half of "
+        "their bytes, while others waited for them."
+    ),
+    "data_sheet": say(
+        "Their time beyond that in float32, by the rates of the data sheet, and half of their "
+        "bytes, while others waited for them."
+    ),
+    "processor": say(
+        "Half of their time: a vector of the processor holds twice as many numbers in float32, and "
+        "half of the bytes are moved."
+    ),
+    "bytes": say(
+        "Half of their bytes at the best rate of memory here. At which rate this device "
+        "multiplies in float32 is not recorded: the upper end is half of all time in float64."
+    ),
+}
 
 
 RULE = Rule(
@@ -93,5 +88,5 @@ RULE = Rule(
     ),
     remedy="single_precision",
     check=check,
-    needs=("device", "shapes", "links"),
+    needs=("work", "shapes", "links"),
 )

@@ -89,5 +89,5 @@ RULE = Rule(
     ),
     remedy="compile",
     check=check,
-    needs=("device", "operators", "links"),
+    needs=("work", "operators", "links"),
 )

@@ -46,5 +46,5 @@ RULE = Rule(
     ),
     remedy="compile",
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

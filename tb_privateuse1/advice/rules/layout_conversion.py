@@ -6,54 +6,95 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import USUAL
+from tb_privateuse1.analysis.idioms import permuted_inputs
 from tb_privateuse1.analysis.idioms.expanded_copies import repeated
+from tb_privateuse1.analysis.idioms.slow_products import Slow
+from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import KERNEL
+from tb_privateuse1.trace.model import KERNEL, OPERATOR
+from tb_privateuse1.trace.table import I64, Bools
 
 _NAMES = r"^aten::(contiguous|clone)$"
+_COMPUTE: tuple[kinds_of_work.Kind, ...] = (
+    "gemm", "convolution", "attention", "normalization", "recurrent", "pooling", "softmax_loss",
+    "elementwise", "reduction", "indexing", "optimizer",
+)  # fmt: skip
 _KERNELS = r"(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|transdata|transpose_?kernel"
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the kernels below ``contiguous`` or ``clone``, or with such a name."""
-    kernels = case.trace.kernels
-    copied = case.launched_by(case.named("ops", _NAMES))
-    copied = copied[kernels.kind[copied] == KERNEL]
-    rows = np.union1d(copied, case.kernels(_KERNELS))
-    rows = rows[~kernels.communication[rows]]
-    rows = rows[~fusion.in_chains(case)[rows]]
-    rows = np.setdiff1d(rows, repeated(case.trace).rows)
-    claim = case.of_device(case.time(rows, "kernels"))
+    found, copies, more = _conversions(case)
+    claim = case.of_device(device_time.shortened(case, found.rows, found.shares))
     if case.share(intervals.length(claim)) < USUAL:
         return
-    ops = np.unique(kernels.op[rows]).astype(np.int64)
+    rows, whole = found.rows, intervals.length(claim)
+    most = intervals.length(case.of_device(device_time.shortened(case, more.rows, more.shares)))
+    ops = np.unique(case.trace.kernels.op[copies]).astype(np.int64)
     yield RuleFinding(
-        title=say(
-            "Changing the layout of tensors takes {share} of the time",
-            share=percent(case.share(intervals.length(claim))),
-        ),
+        title=say("Changing the layout of tensors takes {share} of the time", share=""),
         explanation=say(
             "{kernels:,} kernels compute nothing: they copy a tensor into another order in "
             "memory (contiguous, clone, or between channels first and last).",
-            kernels=len(rows),
+            kernels=len(copies),
         ),
-        events=len(rows),
-        evidence=case.examples("kernels", rows),
+        events=len(copies),
+        evidence=case.examples("kernels", copies),
         how=say(
+            "Their time while others waited for the device, and that of operators that read such "
+            "tensors in jumps, beyond the time of their bytes. Some layout changes are needed "
+            "once. Upper end: convolutions of tensors in different orders rearrange all of them."
+        )
+        if most or len(rows) > len(copies)
+        else say(
             "Their time while others waited for the device. Some layout changes are needed once."
         ),
         claim=claim,
-        removes=case.without(kernels=rows),
+        removes=device_time.removal_of(case, found),
+        most=(whole + most) / max(whole, 1),
         confidence="medium",
         source=case.source(ops),
         lacks=case.lacks("stacks"),
     )
+
+
+def _conversions(case: RuleContext) -> tuple[Slow, I64, Slow]:
+    """Return the work that goes with the conversions, the copies among it, and what may go."""
+    trace, kernels = case.trace, case.trace.kernels
+    copied = case.launched_by(case.named("ops", _NAMES))
+    copied = copied[kernels.kind[copied] == KERNEL]
+    inside = case.around(trace.ops.parent[kernels.op[copied]], _working(case)) >= 0
+    copied = permuted_inputs.of_program(trace, copied, inside)
+    rows = np.union1d(copied, case.kernels(_KERNELS))
+    rows = rows[~kernels.communication[rows] & ~fusion.in_chains(case)[rows]]
+    rows = np.setdiff1d(rows, repeated(trace).rows)
+    shapes = set(trace.ops.shapes[kernels.op[np.intersect1d(copied, rows)]].tolist())
+    if not len(rows):
+        return Slow(rows, np.empty(0)), rows, Slow(rows, np.empty(0))
+    slow = permuted_inputs.permuted_readers(trace, shapes)
+    more = permuted_inputs.rearranging(trace, shapes, np.intersect1d(copied, rows))
+    slow = slow.where(case.judged_kernels[slow.rows] & ~np.isin(slow.rows, rows))
+    every, shares = np.append(rows, slow.rows), np.append(np.ones(len(rows)), slow.shares)
+    order = np.argsort(every, kind="stable")
+    return (
+        Slow(every[order], shares[order]),
+        rows,
+        more.where(case.judged_kernels[more.rows]),
+    )
+
+
+def _working(case: RuleContext) -> Bools:
+    """Return the operators that compute: what they call is their own affair."""
+    kind = groups.name_categories(case.trace)[case.trace.ops.name]
+    work = [kinds_of_work.KINDS.index(one) for one in _COMPUTE]
+    flags: Bools = np.isin(kind, work) & (case.trace.ops.kind == OPERATOR)
+    return flags
 
 
 RULE = Rule(
@@ -80,5 +121,5 @@ RULE = Rule(
     ),
     remedy="channels_last",
     check=check,
-    needs=("device", "operators"),
+    needs=("work", "operators"),
 )

@@ -104,5 +104,5 @@ RULE = Rule(
     ),
     remedy="kept_activations",
     check=check,
-    needs=("device", "stacks", "memory", "links"),
+    needs=("work", "stacks", "memory", "links"),
 )

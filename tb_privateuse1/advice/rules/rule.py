@@ -71,6 +71,9 @@ class RuleFinding(Struct, frozen=True):
     change: Change | None = None
     """The fix as a change of the what-if that has a name (``RuleContext.change``). It stands
     instead of ``removes``."""
+    most: float = 1.0
+    """How many times the saving it may be: the upper end of its range, where what the fix leaves
+    of the work is known from below alone."""
     once: intervals.Set = intervals.EMPTY
     """For a finding without a claim: instants that no step has but one or two. No symptom, slow
     step or idle time may claim them. The finding is dropped if causes have most of them."""

@@ -23,7 +23,7 @@ from tb_privateuse1.analysis.idioms.nodes import (
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.groupby import maxima, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
@@ -173,7 +173,7 @@ def _add_copies(trace: Trace, found: Graph, chain: I64) -> None:
     is_product = named_rows(
         trace.strings, ops.name, lambda name: kind_of(name, trace.vendor) == "gemm"
     )
-    around = intervals.nearest(ops.parent, is_product)[found.nodes.op]
+    around = call_tree.around(ops.parent, ops.parent[found.nodes.op], is_product)
     owner = np.full(len(ops) + 1, -1, np.int64)
     inside = (chain >= 0) & (around != NONE) & (found.nodes.role == PRODUCT)
     owner[around[inside]] = chain[inside]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.chains import chains_of
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.memoize import memoize
@@ -93,4 +93,4 @@ def _gradients(trace: Trace, found: Graph, loss: I64) -> I64:
         up = ops.parent[at].astype(np.int64)
         climbs = inside_operator[at]
         at, own = up[climbs], own[climbs]
-    return of_op[call_tree.forward_of(ops)[nodes.op]]
+    return of_op[forward_operators(trace)[nodes.op]]

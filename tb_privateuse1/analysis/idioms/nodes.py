@@ -16,11 +16,11 @@ from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.list_types import types_by_shape, with_types
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import positions, range_rows, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, OPERATOR, Trace
-from tb_privateuse1.trace.table import I8, I64, Bools, MaybeStepRow, OpRow, Table, ThreadRow
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, MaybeStepRow, OpRow, Table, ThreadRow
 
 OTHER, PRODUCT, SOFTMAX, ELEMENTWISE, COPY, CAST, ROWS, TOTAL = range(8)
 """``Nodes.role``. ``ROWS`` reduces the last dimension, ``TOTAL`` any other: a pass of its own."""
@@ -148,7 +148,7 @@ def graph(trace: Trace) -> Graph:
         shortest_ns=shortest,
         written_bytes=written,
         known=known,
-        in_optimizer=_in_optimizer(trace)[rows],
+        in_optimizer=_in_optimizer(trace, rows),
     )
     return Graph(nodes, _reads(calls, call), words, kernel_node)
 
@@ -172,15 +172,13 @@ def _with_copies_over_links(trace: Trace, kernel_node: I64, role: I8) -> I8:
     return changed
 
 
-def _in_optimizer(trace: Trace) -> Bools:
+def _in_optimizer(trace: Trace, rows: I32 | I64) -> Bools:
     """Return which operators run inside of an optimizer's step: other rules judge these."""
     ops = trace.ops
     is_optimizer = groupby.named_rows(
         trace.strings, ops.name, lambda name: name.startswith("Optimizer.")
     )
-    if not is_optimizer.any():
-        return is_optimizer
-    inside: Bools = intervals.nearest(ops.parent, is_optimizer) >= 0
+    inside: Bools = call_tree.around(ops.parent, ops.parent[rows], is_optimizer) >= 0
     return inside
 
 

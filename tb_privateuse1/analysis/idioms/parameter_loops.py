@@ -16,11 +16,11 @@ from tb_privateuse1.analysis.idioms.data_flow import flow_within
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.repeated_sequences import Rounds, find_rounds
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 LONGEST = 12
 """Operators of a round: an unfused Adam takes that many."""
@@ -55,7 +55,7 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     nodes = found.nodes
     usable = np.isin(nodes.role, FUSIBLE) & nodes.known & ~nodes.in_optimizer
     usable &= ~found.named(*_FILLS)  # the rule on zeroed gradients has these
-    usable &= ~_in_lists(trace)[nodes.op]  # those on for-each operators have these
+    usable &= ~_in_lists(trace, nodes.op)  # those on for-each operators have these
     _, symbol = group_rows(nodes.word, nodes.thread, nodes.step)
     equal = find_rounds(np.where(usable, symbol, -1), LONGEST, ROUNDS)
     loop = equal.of_rows(len(nodes))
@@ -71,11 +71,11 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     )
 
 
-def _in_lists(trace: Trace) -> Bools:
+def _in_lists(trace: Trace, rows: I32) -> Bools:
     """Return which operators run inside of one that takes a list of tensors."""
     ops = trace.ops
     named = named_rows(trace.strings, ops.name, _LISTS.search)
-    inside: Bools = intervals.nearest(ops.parent, named) >= 0
+    inside: Bools = call_tree.around(ops.parent, ops.parent[rows], named) >= 0
     return inside
 
 

@@ -7,8 +7,9 @@ recording where nothing else is known. ``achieved`` compares work with its ceili
 ``device_use`` for its steps; ``recomputed`` finds what activation checkpointing repeats.
 
 ``points`` groups activities for a roofline chart, ``distance`` divides their time by its distance
-from the roof. ``outliers`` finds slow work without any roof: ``shape_outliers`` and ``slowdowns``,
-among activities that ran alone (``undisturbed``).
+from the roof, and ``reach`` compares it with what such kernels reach. ``outliers`` finds slow work
+without any roof: ``shape_outliers`` and ``slowdowns``, among activities that ran alone
+(``undisturbed``).
 """
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "points",
     "rate_types",
     "rates",
+    "reach",
     "recomputed",
     "roofs",
     "step_use",

@@ -80,6 +80,8 @@ class Prediction(Struct, frozen=True):
     shortens: bool
     """No time is longer than in the recording, so no step can be."""
     lengthens: bool
+    most: float = 1.0
+    """How many times the gain it may be (``Scope.most``)."""
 
     def mean(self, rows: I64) -> GainRange:
         """Return the mean gain of some steps, and its range."""
@@ -97,7 +99,8 @@ class Prediction(Struct, frozen=True):
         noise = self._noise_ns(rows)
         low = gain - math.hypot(max(gain - low, margin), noise)
         most = max(gain, float(self.held[rows].mean()))
-        high = min(gain + math.hypot(max(high - gain, margin), noise), most)
+        further = (self.most - 1) * max(gain, 0.0)
+        high = min(gain + math.hypot(max(high - gain, margin), noise) + further, most)
         if not self.lengthens:
             low, high = max(low, min(gain, 0.0)), max(high, 0.0)
         if not self.shortens:
@@ -188,6 +191,8 @@ class _Plan(Struct, frozen=True):
     """The range holds their gains, too."""
     partly: Weights | None
     of_loader: bool
+    most: float = 1.0
+    """How many times the gain it may be."""
 
     @property
     def replays(self) -> tuple[Weights, ...]:
@@ -210,7 +215,8 @@ def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) 
     if any(change.kind in changes.RECORDING for change in made):
         without = ("no_profiler", "costly_profiler")
     of_loader = is_of_loader(made)
-    return _plan_weights(graph, base, weights, *others, without=without, of_loader=of_loader)
+    plan = _plan_weights(graph, base, weights, *others, without=without, of_loader=of_loader)
+    return replace(plan, most=max((one.scope.most for one in made if one.scope), default=1.0))
 
 
 def _otherwise(made: tuple[Change, ...]) -> list[tuple[Change, ...]]:
@@ -316,6 +322,7 @@ def _of_plan(
         may_vanish=may_vanish,
         shortens=plan.shortens,
         lengthens=plan.lengthens,
+        most=plan.most,
     )
 
 

@@ -41,7 +41,7 @@ two (docs/internals/pairs.md)."""
 
 def is_dense(trace: Trace) -> bool:
     """Return whether ranges are so dense that the profiler's time for one is known."""
-    return _is_known(_driving_ranges(trace)[0])
+    return _is_known(find_events(trace))
 
 
 def _driving_ranges(trace: Trace) -> tuple[Ranges, Ranges]:
@@ -90,7 +90,10 @@ def find_events(trace: Trace) -> Events:
     ranges = _driving_ranges(trace)[0]
     if not len(ranges.thread):
         return Events({}, 0.0, 0.0)
-    return Events(_by_thread(ranges), _each_ns(ranges) / 2, _each_ns(ranges, COSTLY) / 2)
+    by_thread = _by_thread(ranges)
+    between = np.concatenate([np.diff(own) for own in by_thread.values()])
+    usual, most = np.percentile(between, (USUAL, COSTLY)).tolist()
+    return Events(by_thread, min(usual, _MOST_EVENT_NS / 2), min(most, _MOST_EVENT_NS / 2))
 
 
 def _by_thread(ranges: Ranges) -> dict[int, I64]:
@@ -130,23 +133,15 @@ def profiler_ns(trace: Trace, instants: intervals.Set) -> int:
 
     By the number of ranges that begin in them, on any thread that drives the device.
     """
-    ranges = _driving_ranges(trace)[0]
-    if not _is_known(ranges):
+    events = find_events(trace)
+    if not _is_known(events):
         return 0
-    starts = np.sort(ranges.start_ns)
+    starts = np.sort(_driving_ranges(trace)[0].start_ns)
     begun = np.searchsorted(starts, instants[1]) - np.searchsorted(starts, instants[0])
-    taken = _each_ns(ranges) * int(begun.sum())
+    taken = 2 * events.usual_ns * int(begun.sum())
     return round(min(taken, MOST * intervals.length(instants)))
 
 
-def _is_known(ranges: Ranges) -> bool:
-    return len(ranges.thread) >= _FEWEST and _each_ns(ranges) < _MOST_EVENT_NS
-
-
-def _each_ns(ranges: Ranges, percentile: int = USUAL) -> float:
-    """Return the profiler's time for one range: at its start and at its end."""
-    edges = np.concatenate((ranges.start_ns, ranges.end_ns))
-    thread = np.concatenate((ranges.thread, ranges.thread))
-    order = np.lexsort((edges, thread))
-    between = np.diff(edges[order])[np.diff(thread[order]) == 0]
-    return min(2 * float(np.percentile(between, percentile)), _MOST_EVENT_NS)
+def _is_known(events: Events) -> bool:
+    count = sum(len(own) for own in events.by_thread.values())
+    return count >= 2 * _FEWEST and 2 * events.usual_ns < _MOST_EVENT_NS

@@ -66,6 +66,8 @@ class Scope(Struct, frozen=True):
     between: tuple[Between, ...] = ()
     waiters: Waiters | None = None
     """Waits that end at once besides those that ``frees`` names."""
+    most: float = 1.0
+    """How many times the gain of its removal may be, where only a part of it is known to go."""
 
 
 def no_ranges() -> Ranges:

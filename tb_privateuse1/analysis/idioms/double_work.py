@@ -1,0 +1,118 @@
+"""Find work in float64, and what it would take in float32 by the rates of this device."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
+from tb_privateuse1.analysis.idioms.slow_products import Slow
+from tb_privateuse1.analysis.roofs.rate_types import FP32, FP64
+from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.model import KERNEL, MISSING, Trace
+from tb_privateuse1.trace.table import F64, I64, Bools
+
+_BYTES = 0.5
+"""Of the bytes of float64, float32 has half."""
+_LANES = 0.5
+"""A vector register of a processor holds twice as many float32: half of the instructions."""
+_ALIKE = 4.0
+"""Products of at most this many times the FLOPs, or of at least the inverse, are comparable."""
+_MOST = 0.95
+"""Of a product's time, at most: units for float32 are up to 64 times as many (data sheets)."""
+
+Rates = Literal["measured", "data_sheet", "processor", "bytes"]
+"""Where the time of arithmetic in float32 is from; ``bytes``: it is not known, so that only the
+bytes are less."""
+
+
+class DoubleWork(Struct, frozen=True, eq=False):
+    """Activities in float64, the share of each that float32 saves, and the most that it may."""
+
+    slow: Slow
+    most: F64
+    rates: Rates
+
+
+def double_work(trace: Trace, *, on_host: bool) -> DoubleWork:
+    """Return the activities of operators with a float64 tensor as input.
+
+    ``on_host``: a processor computes them, which has vectors for both types.
+    """
+    rows = _rows(trace)
+    rates = device_rates(trace).rows
+    duration = np.maximum(rates.duration_ns[rows], 1)
+    size, product = rates.bytes[rows], rates.product[rows]
+    moved = np.where(size == MISSING, 0, size) / printed_memory(trace) * 1e9
+    # Other work than products, whose bytes are not known, is taken to wait for them.
+    waits = ~product & (size == MISSING)
+    saved = np.where(waits, _BYTES, _BYTES * np.minimum(moved / duration, 1))
+    single, source = _in_single(trace, rows)
+    known = product & np.isfinite(single)
+    exact = np.minimum(np.maximum(1 - single / duration, saved), _MOST)
+    if on_host:
+        shares = np.where(known, exact, _LANES)
+        return DoubleWork(Slow(rows, shares), shares, source if known.any() else "processor")
+    most = np.where(known, exact, np.where(product, _BYTES, saved))
+    return DoubleWork(Slow(rows, np.where(known, exact, saved)), most,
+                      source if known.any() else "bytes")  # fmt: skip
+
+
+def _in_single(trace: Trace, rows: I64) -> tuple[F64, Rates]:
+    """Return the time of each row's arithmetic in float32, infinite if it is not known.
+
+    It is that of comparable products in this recording, else that of the data sheet's rates.
+    """
+    rates = device_rates(trace)
+    work, given = rates.rows, rates.given
+    flops = np.maximum(work.flops[rows], 0)
+    others = np.flatnonzero(work.product & (work.type == FP32) & (work.flops > 0))
+    if len(others):
+        speed = work.flops[others] / np.maximum(work.duration_ns[others], 1)
+        distinct, place = np.unique(flops, return_inverse=True)
+        time = np.full(len(distinct), np.inf)
+        for i, own in enumerate(distinct.tolist()):
+            ratio = work.flops[others] / max(own, 1)
+            alike = (ratio <= _ALIKE) & (ratio >= 1 / _ALIKE)
+            if alike.any():
+                time[i] = own / float(np.median(speed[alike]))
+        if np.isfinite(time).any():
+            return time[place], "measured"
+    now = np.where(work.on_unit[rows], given.matrix[FP64], given.vector[FP64])
+    single = max((one for one in (given.matrix[FP32], given.vector[FP32]) if np.isfinite(one)),
+                 default=np.inf)  # fmt: skip
+    known = np.isfinite(now) & np.isfinite(single)
+    ratio = np.where(known, now, np.inf) / (single if np.isfinite(single) else 1.0)
+    return np.maximum(work.duration_ns[rows], 1) * ratio, "data_sheet"
+
+
+def _rows(trace: Trace) -> I64:
+    """Return the activities of operators with a float64 tensor that has dimensions."""
+    ops, kernels = trace.ops, trace.kernels
+    used = np.flatnonzero(np.bincount(ops.dtypes[ops.dtypes >= 0], minlength=1))
+    double = np.zeros(len(trace.strings) + 1, np.bool_)
+    double[[i for i in used if '"double"' in trace.text(i)]] = True
+    usable = (kernels.kind == KERNEL) & ~kernels.communication & (kernels.op >= 0)
+    rows = np.flatnonzero(usable)
+    rows = rows[double[ops.dtypes[kernels.op[rows]]]]
+    if not len(rows):
+        return rows
+    shapes, types = ops.shapes[kernels.op[rows]], ops.dtypes[kernels.op[rows]]
+    first, group = group_rows(shapes, types)
+    flags: Bools = np.array(
+        [_has_double(trace.text(shapes[i]), trace.text(types[i])) for i in first], np.bool_
+    )
+    return rows[flags[group]]
+
+
+def _has_double(shapes: str, dtypes: str) -> bool:
+    """Return whether a tensor with a size is float64; a scalar may be a Python number."""
+    try:
+        pairs = zip(json.loads(shapes), json.loads(dtypes), strict=False)
+        return any(kind == "double" and len(size) > 0 for size, kind in pairs)
+    except (ValueError, TypeError):
+        return False
