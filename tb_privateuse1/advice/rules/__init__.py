@@ -24,6 +24,7 @@ RULES: Registry[Rule] = Registry(
         "task_queue",
         "tiny_kernels",
         "python_overhead",
+        "side_work",
         "optimizer_loop",
         "zeroed_gradients",
         "tensor_loop",
