@@ -210,13 +210,14 @@ def _writes_in(trace: Trace, runs: _Runs, some: I64) -> I64:
 def _one_pass_ns(trace: Trace, ops: I64, does: Effects) -> int:
     """Return the time of one pass over all tensors: the costliest operator without its start-up.
 
-    The shortest call of an operator is its start-up.
+    An operator's start-up is its usual time with the inputs for which that is shortest.
     """
     rows = ops[does.joins | does.scales]
     length = trace.ops.end_ns[rows] - trace.ops.start_ns[rows]
+    first, call = groupby.group_rows(trace.ops.name[rows], trace.ops.shapes[rows])
+    usual = np.array([np.median(length[call == i]) for i in range(len(first))])
     passes = (
-        int((length[some] - length[some].min()).sum())
-        for _, some in groupby.split_by_value(trace.ops.name[rows])
+        float((usual[some] - usual[some].min()) @ np.bincount(call)[some])
+        for _, some in groupby.split_by_value(trace.ops.name[rows[first]])
     )
-    return max(passes, default=0)
-
+    return round(max(passes, default=0.0))
