@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tb_privateuse1.advice.host_context import HostContext
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.next_limit import NextLimit
 from tb_privateuse1.advice.passed_checks import FineRow, fine_rows
@@ -31,6 +32,7 @@ from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import intervals, processes
+from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memoize import memoize
@@ -157,10 +159,11 @@ def advised(
     if processes.is_joined(trace):
         rules = ()
     case = RuleContext(trace, part)
+    working = HostContext(case) if is_on_host_alone(trace) else case
     found: list[tuple[Rule, RuleFinding]] = []
     statuses = []
     for rule in RULES.values() if rules is None else rules:
-        answer, lacks = _ask(rule, case, found)
+        answer, lacks = _ask(rule, working if "work" in rule.needs else case, found)
         statuses.append(RuleStatus(rule.name, rule.title, rule.cause, answer, lacks))
     savings = Savings(case)
     kept = report(case, found, savings)

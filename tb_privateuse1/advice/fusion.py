@@ -35,6 +35,10 @@ COMPOSITES = (
 PARTICULAR = ("norm", "rotary", "gate", "loss")
 """Idioms with rules of their own."""
 
+_CACHED = 2
+"""Operators of a chain on a host that count as none: the second one finds in the processor's cache
+what the first one wrote, so that one pass instead of two saves next to nothing."""
+
 _LONGEST_LIST = 12
 """Operators that a sentence names: it stays readable."""
 
@@ -127,6 +131,8 @@ def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
     chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
     chosen &= loss_tails(case.trace).loss[found.table.first] < 0  # a loss is one finding
     chosen &= parameter_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors
+    if case.is_host:
+        chosen &= found.table.nodes > _CACHED
     group = np.where(lookup(chosen, found.chain, False), found.chain, -1)
     table = found.table
     return fuse(case, found.graph, group, table.duration_ns, table.fused_ns)

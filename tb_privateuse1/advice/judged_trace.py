@@ -24,6 +24,7 @@ from tb_privateuse1.trace.vendor import Vendor
 
 Need = Literal[
     "device",
+    "work",
     "operators",
     "steps",
     "shapes",
@@ -38,6 +39,7 @@ Need = Literal[
 
 LACKS: dict[Need, str] = {
     "device": say("device times (on a PrivateUse1 device, record with tb_privateuse1.capture)"),
+    "work": say("times of work: of a device, or of operators on a host alone"),
     "operators": say("operators (ProfilerActivity.CPU)"),
     "steps": say("two or more steps (a schedule and prof.step())"),
     "shapes": say("input shapes (record_shapes=True)"),
@@ -62,6 +64,9 @@ class JudgedTrace:
 
     ``part``: by default all steps that are complete and steady (``analysis.recording``).
     """
+
+    is_host = False
+    """Whether the activities are operators of a host without a device."""
 
     def __init__(self, trace: Trace, part: JudgedPart | None = None) -> None:
         self.trace = trace
@@ -141,6 +146,7 @@ class JudgedTrace:
         trace = self.trace
         present: dict[Need, bool] = {
             "device": len(trace.kernels) > 0,
+            "work": len(trace.kernels) > 0,
             "operators": bool((trace.ops.kind == OPERATOR).any()),
             "steps": len(self.steps) > 1,
             "shapes": bool((trace.ops.shapes >= 0).any() or (trace.captured_ops.shapes >= 0).any()),

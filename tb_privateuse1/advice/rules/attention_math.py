@@ -102,5 +102,5 @@ RULE = Rule(
         after="y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
     ),
     check=check,
-    needs=("device", "operators", "links"),
+    needs=("work", "operators", "links"),
 )

@@ -71,5 +71,5 @@ RULE = Rule(
         after=("model = model.bfloat16()\ny = self.linear(x)"),
     ),
     check=check,
-    needs=("device", "operators", "links"),
+    needs=("work", "operators", "links"),
 )

@@ -94,5 +94,5 @@ RULE = Rule(
         after='m.impl("native_layer_norm", TORCH_FN(native_layer_norm));',
     ),
     check=check,
-    needs=("device", "operators", "links"),
+    needs=("work", "operators", "links"),
 )

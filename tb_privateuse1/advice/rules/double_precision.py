@@ -91,5 +91,5 @@ RULE = Rule(
         after="x = torch.from_numpy(array.astype(numpy.float32))",
     ),
     check=check,
-    needs=("device", "shapes", "links"),
+    needs=("work", "shapes", "links"),
 )

@@ -88,5 +88,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    needs=("device", "operators", "links"),
+    needs=("work", "operators", "links"),
 )

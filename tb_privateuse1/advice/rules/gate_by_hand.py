@@ -45,5 +45,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

@@ -78,5 +78,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    needs=("device", "operators"),
+    needs=("work", "operators"),
 )

@@ -56,5 +56,5 @@ RULE = Rule(
         after="loss = F.cross_entropy(scores, target)",
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

@@ -102,5 +102,5 @@ RULE = Rule(
         after="x = layer(x)",
     ),
     check=check,
-    needs=("device", "stacks", "memory", "links"),
+    needs=("work", "stacks", "memory", "links"),
 )

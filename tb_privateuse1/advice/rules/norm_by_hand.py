@@ -51,5 +51,5 @@ RULE = Rule(
         after="y = F.rms_norm(x, (x.shape[-1],), weight, eps)",
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

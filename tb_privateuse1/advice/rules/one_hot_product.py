@@ -56,5 +56,5 @@ RULE = Rule(
         after="rows = F.embedding(index, table)",
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

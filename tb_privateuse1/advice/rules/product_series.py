@@ -82,5 +82,5 @@ RULE = Rule(
         after='outputs = torch.einsum("bi,nio->nbo", x, torch.stack(weights))',
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

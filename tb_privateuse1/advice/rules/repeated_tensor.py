@@ -75,5 +75,5 @@ RULE = Rule(
         after="y = F.scaled_dot_product_attention(q, keys, values, enable_gqa=True)",
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

@@ -49,5 +49,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

@@ -82,5 +82,5 @@ RULE = Rule(
         after="q, k, v = self.qkv(x).split(sizes, dim=-1)",
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

@@ -132,5 +132,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    needs=("device",),
+    needs=("work",),
 )

@@ -119,5 +119,5 @@ RULE = Rule(
         after="torch._foreach_lerp_(averages, list(model.parameters()), 0.01)",
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("work", "operators", "links", "shapes"),
 )

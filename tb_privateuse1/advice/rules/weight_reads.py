@@ -96,5 +96,5 @@ RULE = Rule(
         after="model = Model().eval().to(torch.bfloat16)  # half of the bytes to read",
     ),
     check=check,
-    needs=("device", "shapes"),
+    needs=("work", "shapes"),
 )

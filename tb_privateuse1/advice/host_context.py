@@ -1,0 +1,107 @@
+"""The argument of rules on device work where the device is the processor of the host."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from tb_privateuse1.advice.judged_trace import Need
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
+from tb_privateuse1.analysis.idle import device_bound
+from tb_privateuse1.analysis.operators.host_activities import with_host_activities
+from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
+from tb_privateuse1.analysis.simulation.profiler_time import Shares
+from tb_privateuse1.analysis.simulation.scopes import Scope, no_ranges
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import Example, TableName
+from tb_privateuse1.trace.table import I64
+
+
+class HostContext(RuleContext):
+    """A context whose activities are operators of the host.
+
+    What they take is work; the rest of the time is that of calls, as the time is in which a device
+    idles. Nothing overlaps, so that all of either is saved. Claims and removals are of the recorded
+    trace, which has no activities.
+    """
+
+    is_host = True
+
+    def __init__(self, plain: RuleContext) -> None:
+        super().__init__(with_host_activities(plain.trace), plain.part)
+        self._plain = plain
+
+    @functools.cached_property
+    def limits(self) -> device_bound.Limits:
+        """Return the limits: each activity is awaited by what comes behind it."""
+        kernels, window = self.trace.kernels, self.window
+        busy = intervals.union(kernels.start_ns, kernels.end_ns)
+        return replace(
+            self._plain.limits,
+            all_idle=intervals.EMPTY,
+            busy=intervals.intersect(busy, window),
+            chain=window,
+            spare=np.ones(len(window[0])),
+        )
+
+    @functools.cached_property
+    def class_intervals(self) -> ClassIntervals:
+        """Return the account of the recorded trace."""
+        return self._plain.class_intervals
+
+    @functools.cached_property
+    def idle(self) -> intervals.Set:
+        """Return the time in which no operator works: that of calls."""
+        return intervals.subtract(self.window, self.limits.busy)
+
+    @functools.cached_property
+    def has(self) -> frozenset[Need]:
+        """Return the kinds of data that the trace has; it has no device beside the host."""
+        return super().has - {"device"}
+
+    def without(
+        self,
+        *,
+        ops: I64 | None = None,
+        frames: I64 | None = None,
+        launches: I64 | None = None,
+        kernels: I64 | None = None,
+        waits: I64 | None = None,
+        instants: intervals.Set = intervals.EMPTY,
+        share: Shares | float = 1.0,
+        kernel_share: Shares | float | None = None,
+    ) -> Scope:
+        """Build the removal in the recorded trace: calls of operators, and shares of their work."""
+        removed = self._plain.without(
+            ops=ops, frames=frames, launches=launches, waits=waits, instants=instants, share=share
+        )
+        calls = no_ranges()
+        for thread, own in removed.ranges.by_thread():
+            start, end = intervals.subtract(own, self._work_of(thread))
+            calls = calls.and_(Ranges(np.full(len(start), thread, np.int32), start, end))
+        if kernels is None:
+            return replace(removed, ranges=calls)
+        table = self.trace.kernels
+        gone = share if kernel_share is None else kernel_share
+        start = table.start_ns[kernels]
+        length = np.floor((table.end_ns[kernels] - start) * gone).astype(np.int64)
+        work = Ranges(table.lane[kernels].astype(np.int32), start, start + length)
+        return replace(removed, ranges=calls.and_(work))
+
+    def _work_of(self, thread: int) -> intervals.Set:
+        """Return the time in which a thread works in operators."""
+        table = self.trace.kernels
+        rows = np.flatnonzero(table.lane == thread)
+        return intervals.union(table.start_ns[rows], table.end_ns[rows])
+
+    def examples(
+        self, table: TableName, rows: I64, notes: Sequence[str] = ()
+    ) -> tuple[Example, ...]:
+        """Return rows of the recorded trace as examples: an activity is its operator."""
+        if table == "kernels":
+            table, rows = "ops", self.trace.kernels.op[rows].astype(np.int64)
+        return self._plain.examples(table, rows, notes)
