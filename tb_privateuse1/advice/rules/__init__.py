@@ -30,6 +30,7 @@ RULES: Registry[Rule] = Registry(
         "tensor_loop",
         "filled_on_host",
         "indexing_loop",
+        "recurrent_loop",
         "product_series",
         "garbage_collection",
         "recompilation",

@@ -23,6 +23,7 @@ __all__ = [
     "partial_sorts",
     "partly_read_products",
     "recomputed_prefixes",
+    "recurrent_loops",
     "registry",
     "repeated_backward",
     "repeated_sequences",

@@ -213,7 +213,7 @@ class _Places:
                 first = column[0]
                 if taken.setdefault(int(self._trace.ops.shapes[first]), known[0]) != known[0]:
                     return None
-                found[int(self._trace.ops.start_ns[first])] = _place_bytes(
+                found[int(self._trace.ops.start_ns[first])] = place_bytes(
                     read_call(self._trace, first)
                 )
         return found
@@ -236,7 +236,7 @@ def _first_index(call: Arguments | None) -> int | None:
         return None
 
 
-def _place_bytes(call: Arguments | None) -> tuple[int, int]:
+def place_bytes(call: Arguments | None) -> tuple[int, int]:
     """Return the bytes of a place and of its tensor, 0 if they are unknown."""
     try:
         if call is None:
