@@ -11,10 +11,10 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
 from tb_privateuse1.analysis.idle import device_bound
-from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.purpose.side_work import SideKind, SideWork, side_work
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.table import I64
@@ -23,14 +23,14 @@ from tb_privateuse1.trace.table import I64
 class _Words(Struct, frozen=True):
     """What is said of a kind of work."""
 
-    title: str
+    title: Text
     fix: str
     code: Code | None = None
 
 
 _WORDS: Mapping[SideKind, _Words] = {
     "pass": _Words(
-        say("The model runs without gradients beside the training{name}: {share} of the time"),
+        say("The model runs without gradients beside the training: {share} of the time"),
         say(
             "Validate after each n-th step, under torch.inference_mode() and with larger batches; "
             "or in another process, on a copy of the weights."
@@ -41,7 +41,7 @@ _WORDS: Mapping[SideKind, _Words] = {
         ),
     ),
     "averages": _Words(
-        say("Parameters are averaged one after the other{name}: {share} of the time"),
+        say("Parameters are averaged one after the other: {share} of the time"),
         say(
             "Average all tensors with one call: torch._foreach_lerp_, or "
             "torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn; make the lists once. "
@@ -56,14 +56,14 @@ _WORDS: Mapping[SideKind, _Words] = {
         ),
     ),
     "copies": _Words(
-        say("Parameters are copied beside the training{name}: {share} of the time"),
+        say("Parameters are copied beside the training: {share} of the time"),
         say(
             "Copy after each n-th step, into tensors that exist: "
             "torch._foreach_copy_(copies, parameters)."
         ),
     ),
     "writes": _Words(
-        say("The program stops while it writes its state{name}: {share} of the time"),
+        say("The program stops while it writes its state: {share} of the time"),
         say(
             "Write more rarely; or copy the state and write it from a thread "
             "(torch.distributed.checkpoint.async_save)."
@@ -77,7 +77,7 @@ _WORDS: Mapping[SideKind, _Words] = {
         ),
     ),
     "reads": _Words(
-        say("Numbers are read one by one beside the training{name}: {share} of the time"),
+        say("Numbers are read one by one beside the training: {share} of the time"),
         say(
             "Compute on whole tensors and read the result once, after each n-th step: "
             "torch.bincount, (scores.argmax(1) == targets).sum()."
@@ -88,18 +88,18 @@ _WORDS: Mapping[SideKind, _Words] = {
         ),
     ),
     "statistics": _Words(
-        say("Statistics are computed beside the training{name}: {share} of the time"),
+        say("Statistics are computed beside the training: {share} of the time"),
         say(
             "Compute them after each n-th step, of all tensors at once (torch._foreach_norm, "
             "torch.nn.utils.get_total_norm), and read the results together."
         ),
     ),
     "host": _Words(
-        say("Python code runs beside the training{name}: {share} of the time"),
+        say("Python code runs beside the training: {share} of the time"),
         say("Run it after each n-th step, or in a thread or process of its own."),
     ),
 }
-"""By kind; ``{name}`` is the function, ``{share}`` the saving's share."""
+"""By kind; ``{share}`` is the saving's."""
 
 _OF_OTHERS: Mapping[SideKind, tuple[str, ...]] = {
     "averages": ("device", "links", "shapes"),
@@ -138,17 +138,15 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
     if case.share(intervals.length(claim)) < least:
         return None
     trace, words, steps = case.trace, _WORDS[work.kind], np.intersect1d(work.steps, case.steps)
-    name = call_title(trace, trace.text(work.name)) if work.name >= 0 else ""
+    name = call_title(trace, trace.text(work.name)) if work.name >= 0 else say("This work")
     each_ms = intervals.length(whole) / max(len(steps), 1) / 1e6
     return RuleFinding(
-        title=say(
-            "{work}",
-            work=_titled(words.title, name, percent(case.share(intervals.length(claim)))),
-        ),
+        title=fill(words.title, share=percent(case.share(intervals.length(claim)))),
         explanation=say(
-            "It is done in {steps} of {all} steps and takes {each:,.2f} ms of the host each time, "
-            "with {operators:,.0f} operators. No gradient is computed from its results, and the "
+            "{name} is done in {steps} of {all} steps and takes {each:,.2f} ms of the host each "
+            "time, with {operators:,.0f} operators. No gradient is computed from its results, and the "
             "optimizer does not read them.",
+            name=name,
             steps=len(steps),
             all=len(case.steps),
             each=each_ms,
@@ -169,11 +167,6 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
         fix=words.fix,
         code=words.code,
     )
-
-
-def _titled(title: str, name: str, share: str) -> str:
-    where = say(" in {name}", name=name) if name else ""
-    return say(title, name=where, share=share)
 
 
 def _source(case: RuleContext, work: SideWork, ops: I64) -> ProgramFunction | None:
@@ -201,6 +194,7 @@ RULE = Rule(
         more=exact_percent(MANY_PLACES),
     ),
     reference=say("PyTorch performance tuning guide; torch.optim.swa_utils."),
+    code=_WORDS["pass"].code,
     check=check,
-    needs=("operators", "steps"),
+    needs=("operators",),
 )

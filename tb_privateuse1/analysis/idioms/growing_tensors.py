@@ -48,7 +48,9 @@ def growing(trace: Trace) -> Slow:
     first, _ = group_rows(series, old)
     many = np.bincount(series[first], minlength=int(series.max(initial=-1)) + 1) >= _SIZES
     share = np.zeros(len(nodes) + 1)
-    part = old / np.maximum(old + new, 1) * _usual_share(nodes.duration_ns[joins], nodes.call[joins])
+    part = (
+        old / np.maximum(old + new, 1) * _usual_share(nodes.duration_ns[joins], nodes.call[joins])
+    )
     share[joins] = np.where(many[series], part, 0.0)
     rows = np.flatnonzero(share[found.kernel_node] > 0)
     return Slow(rows, share[found.kernel_node[rows]])

@@ -1,4 +1,4 @@
-"""Find what operators between a step's passes do: whether they change what is trained, or only read.
+"""Find what operators between a step's passes do: whether they change what is trained, or read it.
 
 A parameter is known by its shape, which autograd's accumulation of its gradient has.
 """
@@ -29,7 +29,7 @@ class Effects(Table, frozen=True):
     joins: Bools
     """It is arithmetic, or a copy, of two tensors of a parameter's shape: an average, for one."""
     scales: Bools
-    """It is arithmetic of one tensor of a parameter's shape, and has such a tensor as its result."""
+    """It is arithmetic of one tensor of a parameter's shape, whose result has that shape, too."""
     writes: Bools
     """It writes a tensor of a parameter's shape in place, or a list of tensors."""
     lists: Bools

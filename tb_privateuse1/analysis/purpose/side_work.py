@@ -28,7 +28,7 @@ from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import containing, ends_run, flag_names, mask_of, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I64
 
 SideKind = Literal["pass", "averages", "copies", "writes", "reads", "statistics", "host"]
 """What work is, by what it does: it applies the model, averages its parameters or copies them,
@@ -85,8 +85,7 @@ def side_work(trace: Trace) -> tuple[SideWork, ...]:
     top, at = top[at >= 0], at[at >= 0]
     does = effects(trace, top)
     rows = (
-        _work(trace, runs, some, (top, at, does))
-        for _, some in groupby.split_by_value(runs.name)
+        _work(trace, runs, some, (top, at, does)) for _, some in groupby.split_by_value(runs.name)
     )
     work = [one for one in rows if one is not None]
     return tuple(sorted(work, key=lambda one: -intervals.length(one.time)))
@@ -161,7 +160,7 @@ def _work(
 def _is_average(trace: Trace, does: Effects, steps: int) -> bool:
     """Return whether operators average most parameters, one tensor at a time."""
     joined = np.count_nonzero(does.joins & does.writes & ~does.lists)
-    return joined >= steps * max(MANY, _MOST_OF * _parameters(trace))
+    return bool(joined >= steps * max(MANY, _MOST_OF * _parameters(trace)))
 
 
 def _parameters(trace: Trace) -> float:
