@@ -21,7 +21,8 @@ imports these two."""
 BELOW_DOORS = f"capture < {ROOMS.partition(' < server')[0]} < "
 ANALYSIS = (
     "steps < threads < timeline < operators < kernel_names < work < kernels < roofs < idioms < "
-    "memory < idle < recording < account < purpose < counters < ranks < simulation < comparison < flame"
+    "memory < idle < recording < account < purpose < counters < ranks < simulation < "
+    "comparison < flame"
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {

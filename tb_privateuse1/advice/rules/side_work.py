@@ -144,8 +144,8 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
         title=fill(words.title, share=percent(case.share(intervals.length(claim)))),
         explanation=say(
             "{name} is done in {steps} of {all} steps and takes {each:,.2f} ms of the host each "
-            "time, with {operators:,.0f} operators. No gradient is computed from its results, and the "
-            "optimizer does not read them.",
+            "time, with {operators:,.0f} operators. No gradient is computed from its results, and "
+            "the optimizer does not read them.",
             name=name,
             steps=len(steps),
             all=len(case.steps),

@@ -151,7 +151,7 @@ def _of_items(found: Graph, ranges: Recurrences, of: I64, products: I64) -> Bool
     """
     reads = found.reads_size(products, ranges.item_bytes[of[products]])
     count = sums(of[products[reads]], np.ones(int(reads.sum()), np.int64), len(ranges))
-    each = np.maximum(count // np.maximum(ranges.rounds, 1), 1)
+    each = np.maximum(np.rint(count / np.maximum(ranges.rounds, 1)).astype(np.int64), 1)
     place = np.full(len(products), NONE, np.int64)
     some = np.flatnonzero(reads)
     first = np.searchsorted(of[products[some]], np.arange(len(ranges)))

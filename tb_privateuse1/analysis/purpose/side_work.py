@@ -171,9 +171,10 @@ def _parameters(trace: Trace) -> float:
 
 def _is_gradient_work(runs: _Runs, some: I64, does: Effects) -> bool:
     """Return whether work ahead of the optimizer has new gradients as its result."""
-    early = (runs.place[some] == BETWEEN).any()
+    if not (runs.place[some] == BETWEEN).any():
+        return False
     changed, reduced = np.count_nonzero(does.scales | does.joins), np.count_nonzero(does.reduces)
-    return bool(early and not does.applies.any() and changed > reduced)
+    return bool(does.writes.any() or (not does.applies.any() and changed > reduced))
 
 
 def _kind(
