@@ -13,7 +13,9 @@ from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
+from tb_privateuse1.analysis.purpose.pieces import host_steps
 from tb_privateuse1.analysis.purpose.side_work import SideKind, SideWork, side_work
+from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import mask_of
@@ -103,11 +105,10 @@ _WORDS: Mapping[SideKind, _Words] = {
 
 _OF_OTHERS: Mapping[SideKind, tuple[str, ...]] = {
     "averages": ("device", "links", "shapes"),
-    "reads": ("device",),
     "writes": ("device", "stacks"),
     "host": ("device",),
 }
-"""Kinds that another rule finds if the recording has all of this: ``tensor_loop``, ``item_sync``,
+"""Kinds that another rule finds if the recording has all of this: ``tensor_loop``,
 ``checkpoint_writes`` and ``python_overhead``."""
 
 
@@ -137,7 +138,10 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
     least = MANY_PLACES if work.kind == "host" else ONE_PLACE
     if case.share(intervals.length(claim)) < least:
         return None
-    trace, words, steps = case.trace, _WORDS[work.kind], np.intersect1d(work.steps, case.steps)
+    trace, words = case.trace, _WORDS[work.kind]
+    steps, every = work.steps, len(host_steps(trace)[0])
+    if has_steps(trace):
+        steps, every = np.intersect1d(steps, case.steps), len(case.steps)
     name = call_title(trace, trace.text(work.name)) if work.name >= 0 else say("This work")
     each_ms = intervals.length(whole) / max(len(steps), 1) / 1e6
     return RuleFinding(
@@ -148,7 +152,7 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
             "the optimizer does not read them.",
             name=name,
             steps=len(steps),
-            all=len(case.steps),
+            all=every,
             each=each_ms,
             operators=len(ops) / max(len(steps), 1),
         ),

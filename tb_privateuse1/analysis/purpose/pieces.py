@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
-from tb_privateuse1.analysis.recording.iterations import iterations
+from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.analysis.steps.training_phases import (
     BACKWARD as IN_ENGINE,
 )
@@ -64,8 +64,8 @@ class Pieces(Table, frozen=True):
 def pieces(trace: Trace) -> Pieces:
     """Return the pieces of all steps; none without steps or without a backward pass."""
     ops, frames, main = trace.ops, trace.frames, thread_roles(trace).main
-    passes, found = find_passes(trace), iterations(trace)
-    if main == NONE or not len(passes.backward_ns) or found is None or not _is_named(found.source):
+    passes, steps = find_passes(trace), host_steps(trace)
+    if main == NONE or not len(passes.backward_ns) or not len(steps[0]):
         return Pieces.empty()
     start = np.concatenate((ops.start_ns, frames.start_ns))
     end = np.concatenate((ops.end_ns, frames.end_ns))
@@ -79,14 +79,14 @@ def pieces(trace: Trace) -> Pieces:
     whole = own & ~mixed & ((parent < 0) | lookup(mixed, parent, False))
     rows = np.flatnonzero(whole)
     rows = rows[np.argsort(start[rows], kind="stable")]
-    rows = rows[(containing(found.start_ns, found.end_ns, start[rows]) >= 0)]
+    step = containing(*steps, start[rows])
+    rows, step = rows[step >= 0], step[step >= 0].astype(np.int32)
     # Only the innermost range with both passes is the loop's own body.
     inner = mixed & has[FORWARD] & has[BACKWARD]
     inner &= ~intervals.enclosing(parent, inner)
     purpose = _purposes(trace, rows, has[:, rows], parent)
     in_pass = containing(passes.backward_ns, passes.end_ns, start[rows]) >= 0
     purpose[in_pass & (purpose == OTHER)] = BACKWARD
-    step = containing(found.start_ns, found.end_ns, start[rows]).astype(np.int32)
     return Pieces(
         row=rows,
         start_ns=start[rows],
@@ -98,9 +98,17 @@ def pieces(trace: Trace) -> Pieces:
     )
 
 
-def _is_named(source: str) -> bool:
-    """Return whether the recording says where steps end: the optimizer's end is none."""
-    return source in ("steps", "annotations")
+def host_steps(trace: Trace) -> tuple[I64, I64]:
+    """Return the host's ranges of steps, or of annotated iterations, by start; else none.
+
+    The optimizer's end is none of a step: behind it the step may go on.
+    """
+    if has_steps(trace):
+        return trace.steps.host_start_ns, trace.steps.host_end_ns
+    found = iterations(trace)
+    if found is None or found.source != "annotations":
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    return found.start_ns, found.end_ns
 
 
 def _marks(trace: Trace, main: int) -> tuple[I64, I64, I64]:

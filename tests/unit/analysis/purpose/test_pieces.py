@@ -17,14 +17,14 @@ from tb_privateuse1.trace.model import NONE
 from tests.support.autograd import TrainingProgram
 
 
-def program(steps: int = 3) -> TrainingProgram:
+def program(steps: int = 3, rows: int = 64) -> TrainingProgram:
     """Steps with one more operator ahead of each pass, before and behind the optimizer."""
     run = TrainingProgram()
     for _ in range(steps):
         with run.step():
             run.rest(1)
             run.op("aten::ones", 5)
-            layers = run.forward(64, 64, 64)
+            layers = run.forward(rows, 64, 64)
             run.backward(layers)
             run.op("aten::norm", 5)
             run.optimize((64, 64), (64, 64))
@@ -76,3 +76,9 @@ def test_nothing_is_known_without_a_backward_pass() -> None:
         with run.step():
             run.forward(64, 64, 64)
     assert len(pieces.pieces(run.trace())) == 0
+
+
+def test_steps_are_those_of_a_host_that_runs_ahead() -> None:
+    """The device is still in the first step when the host is done with all of them."""
+    found = pieces.pieces(program(rows=2_000_000).trace())
+    assert found.step[found.place == BEHIND].tolist() == [0, 1, 2]
