@@ -21,7 +21,7 @@ def gradient_histograms() -> Forms:
 
     def form(counts: bool) -> Step:
         model = network(256, 12)
-        weights = list(model.parameters())
+        weights: list[torch.Tensor] = list(model.parameters())
         averages = [one.detach().clone() for one in weights]
         adam = torch.optim.AdamW(weights, lr=1e-3, fused=True)
 

@@ -80,7 +80,7 @@ def pieces(trace: Trace) -> Pieces:
     rows = np.flatnonzero(whole)
     rows = rows[np.argsort(start[rows], kind="stable")]
     step = containing(*steps, start[rows])
-    rows, step = rows[step >= 0], step[step >= 0].astype(np.int32)
+    rows, step = rows[step >= 0], step[step >= 0]
     # Only the innermost range with both passes is the loop's own body.
     inner = mixed & has[FORWARD] & has[BACKWARD]
     inner &= ~intervals.enclosing(parent, inner)
@@ -91,7 +91,7 @@ def pieces(trace: Trace) -> Pieces:
         row=rows,
         start_ns=start[rows],
         end_ns=end[rows],
-        step=step,
+        step=step.astype(np.int32),
         purpose=purpose,
         place=_places(step, purpose, has[OPTIMIZER, rows]),
         loop=lookup(inner, parent[rows], False),
