@@ -11,6 +11,7 @@ import functools
 import re
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
@@ -21,15 +22,17 @@ from tb_privateuse1.analysis.steps.training_phases import (
     LOADING,
     RESETTING,
     STEPPING,
+    Passes,
     find_passes,
     phase_kinds,
 )
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.columns import containing, flag_names, latest_not_after, lookup
+from tb_privateuse1.trace.columns import containing, latest_not_after, lookup, mask_of
+from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I8, I64, Bools, MaybeStepRow, Table
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, MaybeStepRow, Table
 
 FORWARD, BACKWARD, OPTIMIZER, DATA, COMMUNICATION, PROFILER, OTHER = range(7)
 """Values of ``Pieces.purpose``; ``OTHER`` is all that is left."""
@@ -60,6 +63,26 @@ class Pieces(Table, frozen=True):
     loop: Bools
 
 
+class _Ranges(Struct, frozen=True, eq=False):
+    """All ranges of a trace: rows of ``trace.ops``, then of ``trace.frames``."""
+
+    start_ns: I64
+    end_ns: I64
+    op: I32
+    """The innermost operator or annotation around each, or ``NONE``."""
+    frame: I32
+    """The innermost frame around each, or ``NONE``."""
+    marks: tuple[I64, I64, I64]
+    """When forward operators, backward passes and optimizers begin, by their purpose."""
+
+    def having(self, rows: I64) -> np.ndarray:
+        """Return a flag per purpose and row: one of its marks is inside."""
+        start, end = self.start_ns[rows], self.end_ns[rows]
+        return np.array(
+            [np.searchsorted(at, end) > np.searchsorted(at, start) for at in self.marks]
+        )
+
+
 @memoize
 def pieces(trace: Trace) -> Pieces:
     """Return the pieces of all steps; none without steps or without a backward pass."""
@@ -67,35 +90,58 @@ def pieces(trace: Trace) -> Pieces:
     passes, steps = find_passes(trace), host_steps(trace)
     if main == NONE or not len(passes.backward_ns) or not len(steps[0]):
         return Pieces.empty()
-    start = np.concatenate((ops.start_ns, frames.start_ns))
-    end = np.concatenate((ops.end_ns, frames.end_ns))
-    parent = call_tree.parents_of_all(trace)
+    ranges = _Ranges(
+        start_ns=np.concatenate((ops.start_ns, frames.start_ns)),
+        end_ns=np.concatenate((ops.end_ns, frames.end_ns)),
+        op=np.concatenate((ops.parent, frames.op)),
+        frame=np.concatenate((ops.frame, frames.parent)),
+        marks=_marks(trace, main, passes),
+    )
     own = np.concatenate((ops.thread, frames.thread)) == main
-    marks = _marks(trace, main)
-    has = np.zeros((len(marks), len(start)), np.bool_)
-    for kind, at in enumerate(marks):
-        has[kind, own] = np.searchsorted(at, end[own]) > np.searchsorted(at, start[own])
-    mixed = own & (has.sum(axis=0) > 1)
-    whole = own & ~mixed & ((parent < 0) | lookup(mixed, parent, False))
-    rows = np.flatnonzero(whole)
-    rows = rows[np.argsort(start[rows], kind="stable")]
-    step = containing(*steps, start[rows])
+    mixed, loops = _divided(ranges, own)
+    divided = np.append(mixed, True)  # ``NONE`` reads the last entry
+    frame = np.where(ranges.frame >= 0, ranges.frame + len(ops), NONE)
+    rows = np.flatnonzero(own & ~mixed & divided[ranges.op] & divided[frame])
+    step = containing(*steps, ranges.start_ns[rows])
     rows, step = rows[step >= 0], step[step >= 0]
-    # Only the innermost range with both passes is the loop's own body.
-    inner = mixed & has[FORWARD] & has[BACKWARD]
-    inner &= ~intervals.enclosing(parent, inner)
-    purpose = _purposes(trace, rows, has[:, rows], parent)
-    in_pass = containing(passes.backward_ns, passes.end_ns, start[rows]) >= 0
+    order = np.argsort(ranges.start_ns[rows], kind="stable")
+    rows, step = rows[order], step[order]
+    start, has = ranges.start_ns[rows], ranges.having(rows)
+    purpose = _purposes(trace, main, rows, has)
+    in_pass = containing(passes.backward_ns, passes.end_ns, start) >= 0
     purpose[in_pass & (purpose == OTHER)] = BACKWARD
+    around = call_tree.inner_range(trace, ranges.op[rows], ranges.frame[rows])
     return Pieces(
         row=rows,
-        start_ns=start[rows],
-        end_ns=end[rows],
+        start_ns=start,
+        end_ns=ranges.end_ns[rows],
         step=step.astype(np.int32),
         purpose=purpose,
-        place=_places(step, purpose, has[OPTIMIZER, rows]),
-        loop=lookup(inner, parent[rows], False),
+        place=_places(step, purpose, has[OPTIMIZER]),
+        loop=np.isin(around, loops),
     )
+
+
+def _divided(ranges: _Ranges, own: Bools) -> tuple[Bools, I64]:
+    """Return which own ranges have marks of several purposes, and the rows of loops' bodies.
+
+    A body is an innermost range with a forward and a backward pass.
+    """
+    at = np.concatenate(ranges.marks)
+    kind = np.repeat(np.arange(len(ranges.marks)), [len(one) for one in ranges.marks])
+    order = np.argsort(at, kind="stable")
+    changes = np.diff(kind[order]) != 0
+    # No shorter range has two of them: this leaves few.
+    least = np.diff(at[order])[changes].min() if changes.any() else np.iinfo(np.int64).max
+    rows = np.flatnonzero(own & (ranges.end_ns - ranges.start_ns >= least))
+    has = ranges.having(rows)
+    several = has.sum(axis=0) > 1
+    rows, has = rows[several], has[:, several]
+    mixed = mask_of(rows, len(own))
+    bodies = rows[has[FORWARD] & has[BACKWARD]]
+    start, end = ranges.start_ns[bodies], ranges.end_ns[bodies]
+    up = intervals.nest(np.zeros(len(bodies), np.int32), start, end)
+    return mixed, bodies[~mask_of(up[up >= 0], len(bodies))]
 
 
 def host_steps(trace: Trace) -> tuple[I64, I64]:
@@ -111,9 +157,9 @@ def host_steps(trace: Trace) -> tuple[I64, I64]:
     return found.start_ns, found.end_ns
 
 
-def _marks(trace: Trace, main: int) -> tuple[I64, I64, I64]:
+def _marks(trace: Trace, main: int, passes: Passes) -> tuple[I64, I64, I64]:
     """Return when forward operators of gradients, backward passes and optimizers begin."""
-    ops, passes, kind = trace.ops, find_passes(trace), phase_kinds(trace)
+    ops, kind = trace.ops, phase_kinds(trace)
     linked = call_tree.linked_forward(ops)
     rows = np.unique(linked[linked >= 0])
     forward = np.sort(ops.start_ns[rows[ops.thread[rows] == main]])
@@ -122,26 +168,27 @@ def _marks(trace: Trace, main: int) -> tuple[I64, I64, I64]:
     return forward, np.sort(passes.backward_ns), np.sort(stepping)
 
 
-def _purposes(trace: Trace, rows: I64, has: np.ndarray, parent: np.ndarray) -> I8:
-    """Return what each range is for by its marks, its name and what encloses it."""
+def _purposes(trace: Trace, main: int, rows: I64, has: np.ndarray) -> I8:
+    """Return what each range is for by its marks, its name and the phase at its start."""
     ops, frames = trace.ops, trace.frames
-    name = np.concatenate((ops.name, frames.name))
-    kinds = np.concatenate((phase_kinds(trace), np.full(len(frames), NONE, np.int8)))
-    around = call_tree.self_or_nearest(parent, kinds != NONE)[rows]
-    phase = lookup(kinds, around, NONE)
-    by_name = np.full(len(trace.strings) + 1, OTHER, np.int8)
-    for purpose, files in ((DATA, (_LOADERS,)), (OPTIMIZER, _UPDATES), (PROFILER, _PROFILERS)):
-        by_name[flag_names(trace.strings, functools.partial(_is_in, files))] = purpose
-    found: I8 = by_name[name[rows]]
-    resets = flag_names(trace.strings, _RESET.search)
-    found[resets[name[rows]]] = OPTIMIZER
-    for i in np.flatnonzero(rows < len(ops)).tolist():
-        if kind_of(trace.text(name[rows[i]]), trace.vendor) == "communication":
-            found[i] = COMMUNICATION
+    name = np.concatenate((ops.name, frames.name))[rows]
+    start = np.concatenate((ops.start_ns, frames.start_ns))[rows]
+    found = np.full(len(rows), OTHER, np.int8)
+    for purpose, chosen in (
+        (DATA, functools.partial(_is_in, (_LOADERS,))),
+        (OPTIMIZER, functools.partial(_is_in, _UPDATES)),
+        (PROFILER, functools.partial(_is_in, _PROFILERS)),
+        (OPTIMIZER, _RESET.search),
+        (COMMUNICATION, lambda text: kind_of(text, trace.vendor) == "communication"),
+    ):
+        found[named_rows(trace.strings, name, chosen)] = purpose
+    kinds = np.where(ops.thread == main, phase_kinds(trace), NONE)
     for value, purpose in (
         (LOADING, DATA), (IN_ENGINE, BACKWARD), (STEPPING, OPTIMIZER), (RESETTING, OPTIMIZER),
     ):  # fmt: skip
-        found[phase == value] = purpose
+        around = np.flatnonzero(kinds == value)
+        phase = intervals.union(ops.start_ns[around], ops.end_ns[around])
+        found[containing(*phase, start) >= 0] = purpose
     for purpose in (OPTIMIZER, BACKWARD, FORWARD):
         found[has[purpose]] = purpose
     return found
