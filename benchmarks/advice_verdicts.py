@@ -37,7 +37,7 @@ MEANING: Mapping[str, str] = {
     r"launch-bound": r"host_bound|tiny_kernels|task_queue",
     r"start-up|graph capture": r"unsteady_recording",
     r"float32": r"slow_products|double_precision",
-    r"metrics|decoding": r"python_overhead",
+    r"metrics|decoding": r"python_overhead|side_work",
     r"AICPU|TransData": r"casts|layout_conversion|device_cpu|format_conversion",
     r"RMSNorm": r"\w+_by_hand|elementwise_chain",
     r"fuse q,k,v": r"product_series|shared_inputs",

@@ -64,11 +64,12 @@ def series(pair: Pair, step: Step, enter: Step | None, count: int) -> float:
     for _ in range(pair.warm_steps):
         step()
     wait(pair)
-    begin = time.perf_counter_ns()
+    clock = time.process_time_ns if pair.of_process else time.perf_counter_ns
+    begin = clock()
     for _ in range(count):
         step()
     wait(pair)
-    return (time.perf_counter_ns() - begin) / count
+    return (clock() - begin) / count
 
 
 def in_turns(pair: Pair, steps: tuple[Step, Step], forms: Forms, rounds: int) -> Times:

@@ -48,6 +48,8 @@ class Pair(Struct, frozen=True):
     """Of the reference device."""
     warm_steps: int = 2
     """Before each series of steps."""
+    of_process: bool = False
+    """Timed by the processors' time of the process: other programs do not matter."""
     work: float = 1
     """The work of a step after the fix, in steps before it: its time is divided by this."""
 

@@ -81,6 +81,16 @@ class TrainingProgram(SizedProgram):
             self.rest(2)
 
 
+class HostTraining(TrainingProgram):
+    """Trains on a processor: the time of a kernel is that of its operator."""
+
+    def op(
+        self, name: str, host: float = 10, kernel: float = 0, device: str = "", **args: Any
+    ) -> None:
+        """Run an operator on the host."""
+        super().op(name, host + kernel, **args)
+
+
 def steps(step: Callable[[TrainingProgram], None], count: int = 4) -> TrainingProgram:
     """Return a program of equal steps that wait for the device at their end."""
     run = TrainingProgram()

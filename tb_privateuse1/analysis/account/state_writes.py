@@ -40,7 +40,7 @@ def state_writes(trace: Trace) -> StateWrites:
     at = launch_times.likely_launch(trace, np.arange(len(kernels)))
     known = at != MISSING
     moves = np.isin(kernels.kind, (MEMCPY, MEMSET))
-    writes = _named_writes(trace)
+    writes = named_writes(trace)
     driving = lookup(thread_roles(trace).driving, frames.thread, False)
     candidate = (
         driving
@@ -61,5 +61,6 @@ def _number(times: I64, start_ns: I64, end_ns: I64) -> I64:
     return found
 
 
-def _named_writes(trace: Trace) -> I64:
+def named_writes(trace: Trace) -> I64:
+    """Return the rows of ``trace.frames`` that write bytes or serialize objects, by their names."""
     return np.flatnonzero(named_rows(trace.strings, trace.frames.name, _WRITES.match))

@@ -25,6 +25,7 @@ __all__ = [
     "partly_read_products",
     "permuted_inputs",
     "recomputed_prefixes",
+    "recurrent_loops",
     "registry",
     "repeated_backward",
     "repeated_sequences",

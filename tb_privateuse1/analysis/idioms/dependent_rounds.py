@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import Graph, graph
+from tb_privateuse1.analysis.idioms.nodes import Graph, working_graph
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace.model import MISSING, Trace
 
@@ -26,7 +26,7 @@ def is_recurrent(
     may be of the round before, if that writes the size behind it. A result of unknown size is what
     such a read takes.
     """
-    found = graph(trace)
+    found = working_graph(trace)
     inside = _nodes_of(found, trace, thread, start_ns, end_ns)
     begin = trace.ops.start_ns[found.nodes.op[inside]].tolist()
     written: list[int] = found.nodes.written_bytes[inside].tolist()

@@ -10,6 +10,7 @@ from tb_privateuse1.trace.columns import starts_run, sums_before
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import F64, I64
 
 _SIZES = 3
 """Different sizes that a tensor has had: two may be equal by accident."""
@@ -47,6 +48,22 @@ def growing(trace: Trace) -> Slow:
     first, _ = group_rows(series, old)
     many = np.bincount(series[first], minlength=int(series.max(initial=-1)) + 1) >= _SIZES
     share = np.zeros(len(nodes) + 1)
-    share[joins] = np.where(many[series], old / np.maximum(old + new, 1), 0.0)
+    part = (
+        old / np.maximum(old + new, 1) * _usual_share(nodes.duration_ns[joins], nodes.call[joins])
+    )
+    share[joins] = np.where(many[series], part, 0.0)
     rows = np.flatnonzero(share[found.kernel_node] > 0)
     return Slow(rows, share[found.kernel_node[rows]])
+
+
+def _usual_share(duration_ns: I64, call: I64) -> F64:
+    """Return the share of each time that calls with its inputs usually take, at most 1.
+
+    What a first call takes beyond it, to get memory, is no copying.
+    """
+    _, number = group_rows(call)
+    order = np.lexsort((duration_ns, number))
+    count = np.bincount(number)
+    first = sums_before(count)[:-1]
+    usual = duration_ns[order][first + (count - 1) // 2] if len(order) else duration_ns
+    return np.minimum(usual[number] / np.maximum(duration_ns, 1), 1.0)

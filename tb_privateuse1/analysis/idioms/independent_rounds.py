@@ -25,7 +25,7 @@ from tb_privateuse1.analysis.work.arguments import (
 )
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.columns import ends_run, following, lookup
+from tb_privateuse1.trace.columns import ends_run, following, lookup, mask_of
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools, OpRow64, Table, ThreadRow
@@ -88,13 +88,17 @@ def independent_rounds(trace: Trace, top: I64) -> IndependentRounds:
                 apart and not is_recurrent(trace, thread, start, behind, one.items or {})
             )
     first = np.array([one.first for one in chosen], np.int64)
+    length = np.array([one.until - one.first for one in chosen], np.int64)
+    # Equal loops are one in the program: what one of them shows holds for all.
+    _, same = group_rows(ops.name[top[first]], ops.shapes[top[first]], length)
+    needed = mask_of(same[~np.array(independent, np.bool_)], len(first))
     return IndependentRounds(
         thread=ops.thread[top[first]],
         start_ns=ops.start_ns[top[first]],
         end_ns=ops.end_ns[top[np.array([one.until for one in chosen], np.int64) - 1]],
         rounds=np.array([one.rounds for one in chosen], np.int64),
         place=top[first],
-        independent=np.array(independent, np.bool_),
+        independent=~needed[same],
     )
 
 
@@ -213,7 +217,7 @@ class _Places:
                 first = column[0]
                 if taken.setdefault(int(self._trace.ops.shapes[first]), known[0]) != known[0]:
                     return None
-                found[int(self._trace.ops.start_ns[first])] = _place_bytes(
+                found[int(self._trace.ops.start_ns[first])] = place_bytes(
                     read_call(self._trace, first)
                 )
         return found
@@ -236,7 +240,7 @@ def _first_index(call: Arguments | None) -> int | None:
         return None
 
 
-def _place_bytes(call: Arguments | None) -> tuple[int, int]:
+def place_bytes(call: Arguments | None) -> tuple[int, int]:
     """Return the bytes of a place and of its tensor, 0 if they are unknown."""
     try:
         if call is None:

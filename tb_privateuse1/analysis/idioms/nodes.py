@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor
 from tb_privateuse1.analysis.work.calls import read_call
@@ -18,6 +19,7 @@ from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import positions, range_rows, sums_before
+from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, MaybeStepRow, OpRow, Table, ThreadRow
@@ -111,6 +113,12 @@ def operators_named(trace: Trace, *words: str) -> Bools:
     return groupby.named_rows(
         trace.strings, trace.ops.name, lambda name: reduced_name(name) in words
     )
+
+
+@memoize
+def working_graph(trace: Trace) -> Graph:
+    """Return the nodes of a trace; of one of a host alone, the operators that work there."""
+    return graph(with_host_activities(trace) if is_on_host_alone(trace) else trace)
 
 
 @memoize

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import containing, flag_names, following, lookup, previous
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
@@ -120,6 +121,7 @@ def _frames_around(trace: Trace, frame: I32) -> tuple[Bools, Bools]:
     return inside, making
 
 
+@memoize
 def find_passes(trace: Trace) -> Passes:
     """Return the forward and backward passes of the recording; none in inference."""
     ops, kind = trace.ops, phase_kinds(trace)

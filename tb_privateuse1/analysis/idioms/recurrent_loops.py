@@ -1,0 +1,161 @@
+"""Find loops over a sequence whose rounds need each other, and what one fused operator would leave.
+
+A fused recurrence still does the products with its state one after the other. What all rounds have
+in common it does once: products with the items of the sequence, which are known ahead, and the
+gradients of the weights, which are sums over the rounds. The rest is one pass in each round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.independent_rounds import independent_rounds, place_bytes
+from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph
+from tb_privateuse1.analysis.idioms.slow_products import Slow
+from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.groupby import containing_by, maxima, minima, sums
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64, Bools, MaybeOpRow, Table, ThreadRow
+
+ROUNDS = 8
+"""Rounds of a loop, as ``idioms.parameter_loops`` has them: layers of a model are fewer."""
+
+
+class Recurrences(Table, frozen=True):
+    """The forward and the backward range of each loop, on its thread, by thread and start.
+
+    ``place`` is the operator that takes the first item; a backward range has that of its loop.
+    """
+
+    thread: ThreadRow
+    start_ns: I64
+    end_ns: I64
+    rounds: I64
+    item_bytes: I64
+    backward: Bools
+    place: MaybeOpRow
+
+
+class RecurrentLoops(Struct, frozen=True, eq=False):
+    """The ranges, and the shares of activities that a fused operator would not take."""
+
+    ranges: Recurrences
+    slow: Slow
+
+
+def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
+    """Return the loops over sequences whose rounds need each other; those with a cache are left.
+
+    ``top`` are the operators that no other one called, by thread and start. A round that copies
+    into a place of a tensor keeps its results there: that is a cache, which is right as it is.
+    """
+    found = graph(trace)
+    rounds = independent_rounds(trace, top)
+    rounds = rounds.take(np.flatnonzero(~rounds.independent & (rounds.rounds >= ROUNDS)))
+    sizes = [place_bytes(read_call(trace, row))[0] for row in rounds.place.tolist()]
+    ahead = Recurrences(
+        thread=rounds.thread,
+        start_ns=rounds.start_ns,
+        end_ns=rounds.end_ns,
+        rounds=rounds.rounds,
+        item_bytes=np.array(sizes, np.int64),
+        backward=np.zeros(len(rounds), np.bool_),
+        place=rounds.place.astype(np.int32),
+    )
+    ahead = _ordered(ahead)
+    of = _of_nodes(trace, found, ahead)
+    caches = np.zeros(len(ahead) + 1, np.bool_)
+    # Only what the program calls itself is one: operators copy inside of them, too.
+    called = mask_of(top, len(trace.ops))[found.nodes.op]
+    caches[of[found.named("copy", "_copy_from") & called & (of >= 0)]] = True
+    products = np.zeros(len(ahead) + 1, np.bool_)
+    products[of[(found.nodes.role == PRODUCT) & (of >= 0)]] = True
+    ahead = ahead.take(np.flatnonzero(products[:-1] & ~caches[:-1] & (ahead.item_bytes > 0)))
+    ranges = _ordered(_with_backward(trace, ahead))
+    return RecurrentLoops(ranges, _left(trace, found, ranges))
+
+
+def _ordered(ranges: Recurrences) -> Recurrences:
+    """Return the ranges by thread and start, without those inside of others."""
+    ranges = ranges.take(np.lexsort((-ranges.end_ns, ranges.start_ns, ranges.thread)))
+    inside = intervals.nest_ordered(ranges.thread, ranges.start_ns, ranges.end_ns)
+    return ranges.take(np.flatnonzero(inside < 0))
+
+
+def _of_nodes(trace: Trace, found: Graph, ranges: Recurrences) -> I64:
+    """Return the range that each node begins in, or -1."""
+    nodes = found.nodes
+    start = trace.ops.start_ns[nodes.op]
+    at: I64 = containing_by(ranges.thread, ranges.start_ns, ranges.end_ns, nodes.thread, start)
+    return at
+
+
+def _with_backward(trace: Trace, ahead: Recurrences) -> Recurrences:
+    """Return the loops with the ranges in which their gradients are computed."""
+    ops, linked = trace.ops, call_tree.linked_forward(trace.ops)
+    rows = np.flatnonzero(linked >= 0)
+    forward = linked[rows]
+    at = containing_by(
+        ahead.thread, ahead.start_ns, ahead.end_ns, ops.thread[forward], ops.start_ns[forward]
+    )
+    rows, at = rows[at >= 0], at[at >= 0]
+    count = len(ahead)
+    loops = np.flatnonzero(np.bincount(at, minlength=count))
+    thread = np.zeros(count, np.int32)
+    thread[at] = ops.thread[rows]
+    behind = Recurrences(
+        thread=thread[loops],
+        start_ns=minima(at, ops.start_ns[rows], count)[loops],
+        end_ns=maxima(at, ops.end_ns[rows], count)[loops],
+        rounds=ahead.rounds[loops],
+        item_bytes=ahead.item_bytes[loops],
+        backward=np.ones(len(loops), np.bool_),
+        place=ahead.place[loops],
+    )
+    columns = zip(ahead.columns(), behind.columns(), strict=True)
+    return Recurrences(**{name: np.concatenate((a, b)) for (name, a), (_, b) in columns})
+
+
+def _left(trace: Trace, found: Graph, ranges: Recurrences) -> Slow:
+    """Return the share of each activity that goes: none of the products with the state."""
+    nodes, of = found.nodes, _of_nodes(trace, found, ranges)
+    share = np.zeros(len(nodes))
+    inside, is_product = of >= 0, nodes.role == PRODUCT
+    # Of the other work one pass remains in each round.
+    others = np.flatnonzero(inside & ~is_product)
+    each = sums(of[others], np.ones(len(others), np.int64), len(ranges)) / ranges.rounds
+    share[others] = 1 - 1 / np.maximum(each, 1)[of[others]]
+    products = np.flatnonzero(inside & is_product)
+    weight = maxima(found.reads.node, found.reads.bytes, len(nodes))
+    own = products[~ranges.backward[of[products]]]
+    weights = set(weight[own].tolist())
+    common = np.zeros(len(nodes), np.bool_)
+    common[own] = _of_items(found, ranges, of, own)
+    behind = products[ranges.backward[of[products]]]
+    common[behind] = np.isin(nodes.written_bytes[behind], list(weights))
+    rows = np.flatnonzero(common)
+    moved = sums(found.reads.node, found.reads.bytes, len(nodes)) + nodes.written_bytes
+    once = np.where(ranges.backward[of[rows]], nodes.written_bytes[rows], weight[rows])
+    share[rows] = once / np.maximum(moved[rows], 1)
+    kernels = np.flatnonzero(lookup(share, found.kernel_node, 0.0) > 0)
+    return Slow(kernels, share[found.kernel_node[kernels]])
+
+
+def _of_items(found: Graph, ranges: Recurrences, of: I64, products: I64) -> Bools:
+    """Return which products of forward ranges read an item, not the state.
+
+    Of several products of a round that read a tensor of its size, the first one does.
+    """
+    reads = found.reads_size(products, ranges.item_bytes[of[products]])
+    count = sums(of[products[reads]], np.ones(int(reads.sum()), np.int64), len(ranges))
+    each = np.maximum(np.rint(count / np.maximum(ranges.rounds, 1)).astype(np.int64), 1)
+    place = np.full(len(products), NONE, np.int64)
+    some = np.flatnonzero(reads)
+    first = np.searchsorted(of[products[some]], np.arange(len(ranges)))
+    place[some] = np.arange(len(some)) - first[of[products[some]]]
+    several = each[of[products]] > 1
+    chosen: Bools = (place >= 0) & several & (place % each[of[products]] == 0)
+    return chosen

@@ -1,0 +1,7 @@
+"""Purpose: what each piece of a training step is for, and the work that training does not need."""
+
+__all__ = [
+    "pieces",
+    "side_effects",
+    "side_work",
+]

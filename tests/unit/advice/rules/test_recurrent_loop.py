@@ -1,0 +1,53 @@
+"""A loop over a sequence with a state."""
+
+from __future__ import annotations
+
+from tb_privateuse1.advice.rules.indexing_loop import RULE as INDEXING
+from tb_privateuse1.advice.rules.recurrent_loop import RULE
+from tests.support.autograd import HostTraining, TrainingProgram
+from tests.support.program import found
+from tests.support.sized import FP32, full, recorded
+
+STATE, WEIGHT = full(16, 128, dtype=FP32), full(128, 128, dtype=FP32)
+
+
+def cells(rounds: int = 32, *, carries: bool = True, caches: bool = False) -> TrainingProgram:
+    """Steps with a product of each item of a sequence and one of the state, and their sum."""
+    run = HostTraining()
+    for _ in range(4):
+        with run.step():
+            run.rest(1)
+            for i in range(rounds):
+                whole = full(16, rounds, 128, dtype=FP32)
+                run.op("aten::select", 2, **recorded(whole, "1", str(i)))
+                run.op("aten::mm", 60, **recorded(STATE, WEIGHT))
+                if carries:
+                    run.op("aten::mm", 60, **recorded(STATE, WEIGHT))
+                    run.op("aten::add", 40, **recorded(STATE, STATE, "1"))
+                run.op("aten::tanh", 40, **recorded(STATE))
+                if caches:
+                    run.op("aten::copy_", 5, **recorded(STATE, STATE, "False"))
+            run.rest(1)
+    return run
+
+
+def test_a_state_that_is_carried_on_is_fused() -> None:
+    """One of two products and one of two other operators remain in each round."""
+    (row,) = found(RULE, cells().trace())
+    assert row.saving_share is not None
+    assert 0.3 < row.saving_share < 0.7
+    assert found(INDEXING, cells().trace()) == []
+
+
+def test_rounds_that_need_no_other_are_one_batch() -> None:
+    assert found(RULE, cells(carries=False).trace()) == []
+    (row,) = found(INDEXING, cells(carries=False).trace())
+    assert row.saving_share is not None
+
+
+def test_a_round_that_writes_a_cache_is_right() -> None:
+    assert found(RULE, cells(caches=True).trace()) == []
+
+
+def test_a_few_rounds_are_layers() -> None:
+    assert found(RULE, cells(rounds=4).trace()) == []
