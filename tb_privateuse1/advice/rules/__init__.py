@@ -64,6 +64,7 @@ RULES: Registry[Rule] = Registry(
         "unread_gradients",
         "dense_gradients",
         "repeated_backward",
+        "repeated_work",
         "shared_inputs",
         "exposed_communication",
         "waiting_ranks",
