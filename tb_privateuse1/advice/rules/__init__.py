@@ -62,6 +62,7 @@ RULES: Registry[Rule] = Registry(
         "partial_sort",
         "unread_rows",
         "unread_gradients",
+        "unread_results",
         "dense_gradients",
         "repeated_backward",
         "repeated_work",

@@ -19,6 +19,7 @@ __all__ = [
     "nodes",
     "one_hot_lookups",
     "optimizers",
+    "outermost_calls",
     "parameter_loops",
     "partial_sorts",
     "partly_read_products",
@@ -32,4 +33,5 @@ __all__ = [
     "slicing_views",
     "slow_products",
     "unread_gradients",
+    "unread_results",
 ]

@@ -15,31 +15,19 @@ from collections import defaultdict
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.result_tensors import (
-    FACTORIES,
-    VIEWS,
-    is_random,
-    result_of,
-    writes_first,
-)
+from tb_privateuse1.analysis.idioms.outermost_calls import Call, Key, OutermostCalls
+from tb_privateuse1.analysis.idioms.result_tensors import FACTORIES, VIEWS
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
-from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
-
-Key = tuple[int, str]
-"""Elements and type."""
+from tb_privateuse1.trace.table import I64
 
 _FAR = 8
 """A constant is followed past this many other operators: behind a layer's few, not through it."""
 _MOST = 50_000
 """Operators that are followed: those of the largest judged recordings would take 0.2 s."""
-_NUMBER = "float64"
-"""The type of a tensor without dimensions that stands for a number of Python, not recorded."""
 _WEIGHT_AT = {"linear": 1, "conv1d": 1, "conv2d": 1, "conv3d": 1, "convolution": 1, "embedding": 0,
               "addmm": 2, "layer_norm": 2, "rms_norm": 2}  # fmt: skip
 """Where a layer takes its weight."""
@@ -61,97 +49,13 @@ class Repeated(Struct, frozen=True, eq=False):
         return np.unique(np.concatenate((self.constants, self.conversions, self.weights)))
 
 
-class _Call(Struct, frozen=True):
-    """A distinct call: what it reads and returns."""
-
-    word: str
-    reads: tuple[Key, ...]
-    result: Key | None
-    is_factory: bool
-    is_pure: bool
-    writes: bool
-    has_number: bool
-    """One of its inputs is a number that is not recorded."""
-
-
-class _Operators:
-    """The outermost operators by thread and start, with their calls, which are read when asked."""
-
-    def __init__(self, trace: Trace) -> None:
-        ops = trace.ops
-        kinds = phase_kinds(trace)
-        rows = np.flatnonzero(groupby.outermost_operators(ops))
-        self.rows: I64 = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
-        rows = self.rows
-        columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
-        self.first, self.call = groupby.group_rows(*(column[rows] for column in columns))
-        self.thread = ops.thread[rows]
-        phase = intervals.nearest(ops.parent, kinds == STEPPING)[rows] >= 0
-        self.ends = (kinds[rows] == BACKWARD) | phase
-        """No constant is followed past these: the backward pass and the optimizer."""
-        self.records = _records(ops.sequence[rows], self.thread)
-        self._trace = trace
-        self._known: dict[int, _Call] = {}
-
-    def at(self, i: int) -> _Call:
-        """Return the call of an operator, by its place in ``rows``."""
-        number = int(self.call[i])
-        if number not in self._known:
-            self._known[number] = _read(self._trace, int(self.rows[self.first[number]]))
-        return self._known[number]
-
-    def named(self, *words: str) -> Bools:
-        """Return which operators have one of these reduced names."""
-        ops = self._trace.ops
-        return groupby.named_rows(
-            self._trace.strings, ops.name[self.rows], lambda name: _word(name) in words
-        )
-
-
-def _word(name: str) -> str:
-    return reduced_name(name).strip("_")
-
-
-def _records(sequence: I64, thread: I32) -> Bools:
-    """Return which operators autograd records: the next one has another sequence number."""
-    known = np.flatnonzero(sequence >= 0)
-    found = np.zeros(len(sequence), np.bool_)
-    before, behind = known[:-1], known[1:]
-    same = thread[before] == thread[behind]
-    found[before] = same & (sequence[behind] > sequence[before])
-    return found
-
-
-def _read(trace: Trace, row: int) -> _Call:
-    name = trace.text(trace.ops.name[row])
-    word, call = _word(name), read_call(trace, row)
-    if call is None or not name.startswith("aten::"):
-        return _Call(word, (), None, False, False, True, False)
-    tensors = list(call.tensors())
-    reads = tuple((one.numel, one.dtype) for one in tensors if one.shape or one.dtype != _NUMBER)
-    result = result_of(call, word)
-    is_pure = result is not None and not is_random(word)
-    if word.endswith("_like"):
-        reads = ()  # of their input only the shape counts
-    is_factory = is_pure and not reads and (word in FACTORIES or word.endswith("_like"))
-    return _Call(
-        word=word,
-        reads=reads,
-        result=None if result is None else (result.numel, result.dtype),
-        is_factory=is_factory,
-        is_pure=is_pure and bool(reads),
-        writes=writes_first(call),
-        has_number=len(reads) < len(tensors) and not word.endswith("_like"),
-    )
-
-
 @memoize
 def repeated_results(trace: Trace) -> Repeated:
     """Return the operators whose result is there already; the first one of its kind is needed."""
     none = np.empty(0, np.int64)
     if not (trace.ops.shapes >= 0).any():
         return Repeated(none, none, none)
-    operators = _Operators(trace)
+    operators = OutermostCalls(trace)
     return Repeated(
         constants=operators.rows[_constants(operators)],
         conversions=_with_gradients(trace, operators.rows[_there_and_back(operators)]),
@@ -165,7 +69,7 @@ class _Value(Struct, frozen=True, eq=False):
     number: int
     place: int
     made_of: tuple[_Value, ...]
-    call: _Call
+    call: Call
     is_table: bool
     """It has an element for each pair of two vectors'."""
     is_sure: bool
@@ -183,7 +87,7 @@ class _Constants:
         self.changed: set[int] = set()
         """Numbers of those that somebody writes to later: buffers."""
 
-    def make(self, call: int, place: int, made_of: tuple[_Value, ...], what: _Call) -> _Value:
+    def make(self, call: int, place: int, made_of: tuple[_Value, ...], what: Call) -> _Value:
         """Return the value of a call on constants."""
         key = (call, *(one.number for one in made_of))
         number = self.numbers.setdefault(key, len(self.numbers))
@@ -207,12 +111,12 @@ class _Constants:
                 self.change(one)
 
 
-def _pairs_up(call: _Call) -> bool:
+def _pairs_up(call: Call) -> bool:
     sizes = [elements for elements, _ in call.reads]
     return len(sizes) > 1 and call.result is not None and call.result[0] > max(sizes)
 
 
-def _constants(operators: _Operators) -> I64:
+def _constants(operators: OutermostCalls) -> I64:
     """Return the places of operators that compute a constant another time.
 
     Numbers of Python are not recorded where they are multiplied: those of a vector may be the time
@@ -246,7 +150,7 @@ def _collect(value: _Value, gone: set[int]) -> None:
             left += one.made_of
 
 
-def _follow(operators: _Operators, constants: _Constants, start: int) -> int:
+def _follow(operators: OutermostCalls, constants: _Constants, start: int) -> int:
     """Follow the constants from a factory on; return the last place that was looked at."""
     values: dict[Key, list[_Value]] = defaultdict(list)
     others, place = 0, start
@@ -271,7 +175,7 @@ def _follow(operators: _Operators, constants: _Constants, start: int) -> int:
     return place
 
 
-def _taken(call: _Call, values: dict[Key, list[_Value]]) -> tuple[_Value, ...] | None:
+def _taken(call: Call, values: dict[Key, list[_Value]]) -> tuple[_Value, ...] | None:
     """Return the constants that a call reads; None if it reads anything else.
 
     Two inputs of one size and type are the last two values of these.
@@ -301,7 +205,7 @@ def _fill(values: dict[Key, list[_Value]], constants: _Constants, value: _Value)
             values[base.call.result].append(filled)
 
 
-def _forget(call: _Call, values: dict[Key, list[_Value]], constants: _Constants) -> None:
+def _forget(call: Call, values: dict[Key, list[_Value]], constants: _Constants) -> None:
     """Drop the constants that another result can be taken for, and note those written to."""
     if call.writes:
         for held in (values.get(key, []) for key in call.reads[:1] or [call.result or (0, "")]):
@@ -313,7 +217,7 @@ def _forget(call: _Call, values: dict[Key, list[_Value]], constants: _Constants)
         values.pop(call.result, None)
 
 
-def _there_and_back(operators: _Operators) -> I64:
+def _there_and_back(operators: OutermostCalls) -> I64:
     """Return the places of conversions to another type and directly back."""
     is_cast = operators.named("to", "to_copy")
     first = np.flatnonzero(is_cast[:-1] & is_cast[1:])
@@ -324,11 +228,11 @@ def _there_and_back(operators: _Operators) -> I64:
     back = np.array(
         [_goes_back(operators.at(i), operators.at(i + 1)) for i in first[pairs].tolist()], np.bool_
     )
-    chosen = first[back[pair]]
+    chosen: I64 = first[back[pair]]
     return np.union1d(chosen, chosen + 1)
 
 
-def _goes_back(there: _Call, back: _Call) -> bool:
+def _goes_back(there: Call, back: Call) -> bool:
     if len(there.reads) != 1 or len(back.reads) != 1:
         return False
     begin, middle = there.reads[0], there.result
@@ -347,7 +251,7 @@ def _with_gradients(trace: Trace, rows: I64) -> I64:
     return np.union1d(rows, nodes[outer[forward[nodes]] >= 0])
 
 
-def _weights(trace: Trace, operators: _Operators) -> I64:
+def _weights(trace: Trace, operators: OutermostCalls) -> I64:
     """Return the places of work on weights that nobody changes, in all steps but the first.
 
     Without backward passes and optimizers, weights stay as they are.
@@ -377,7 +281,7 @@ def _weights(trace: Trace, operators: _Operators) -> I64:
     return np.unique(np.array(gone, np.int64))
 
 
-def _feeds(before: _Call, layer: _Call) -> bool:
+def _feeds(before: Call, layer: Call) -> bool:
     """Return whether an operator makes the weight of the layer behind it, and not its input."""
     at = _WEIGHT_AT.get(layer.word, 0)
     if not before.is_pure or before.word in VIEWS or at >= len(layer.reads):
@@ -386,7 +290,7 @@ def _feeds(before: _Call, layer: _Call) -> bool:
     return before.result == layer.reads[at] and before.result not in others
 
 
-def _made_by_calls(operators: _Operators) -> dict[Key, set[int]]:
+def _made_by_calls(operators: OutermostCalls) -> dict[Key, set[int]]:
     """Return the calls that have a result of each size and type."""
     made: dict[Key, set[int]] = defaultdict(set)
     for number, place in enumerate(operators.first.tolist()):
@@ -395,7 +299,7 @@ def _made_by_calls(operators: _Operators) -> dict[Key, set[int]]:
     return made
 
 
-def _chain(operators: _Operators, made: dict[Key, set[int]], layer: int) -> list[int]:
+def _chain(operators: OutermostCalls, made: dict[Key, set[int]], layer: int) -> list[int]:
     """Return the places of the operators that make a layer's weight from unchanged tensors."""
     chain: list[int] = []
     wanted = {operators.at(layer).reads[_WEIGHT_AT[operators.at(layer).word]]}

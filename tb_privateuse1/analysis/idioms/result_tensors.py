@@ -31,8 +31,9 @@ _SAME = frozenset(
      "round", "trunc", "clamp", "clamp_min", "clamp_max", "relu", "gelu", "silu", "bitwise_not",
      "tril", "triu", "cumsum", "cumprod", "flip", "roll", "fill", "zero", "layer_norm", "rms_norm",
      "native_layer_norm", "group_norm", "batch_norm", "dropout", "normal", "uniform", "bernoulli",
-     "random", "lift_fresh", "masked_fill", "softmax", "log_softmax", "scaled_dot_product_attention",
-     "hardtanh", "leaky_relu", "elu", "copy", "positive", "nan_to_num", "zeros_like", "ones_like",
+     "random", "lift_fresh", "masked_fill", "softmax", "log_softmax", "hardtanh",
+     "scaled_dot_product_attention", "leaky_relu", "elu", "copy", "positive", "nan_to_num",
+     "zeros_like", "ones_like",
      "full_like", "rand_like", "randn_like", "empty_like", "randint_like")
 )  # fmt: skip
 """The result is as the first input."""
@@ -253,6 +254,18 @@ def _product(call: Arguments) -> tuple[int, ...]:
     return (*(a[:-2] if len(a) >= len(b) else b[:-2]), a[-2], b[-1])
 
 
+def _convolved(call: Arguments) -> tuple[int, ...]:
+    x, weight = call.tensor(0).shape, call.tensor(1).shape
+    stride, padding, dilation = (call.integers(at) for at in (3, 4, 5))
+    sizes = (
+        (size + 2 * pad - spread * (kernel - 1) - 1) // step + 1
+        for size, kernel, step, pad, spread in zip(
+            x[2:], weight[2:], stride, padding, dilation, strict=True
+        )
+    )
+    return (x[0], weight[0], *sizes)
+
+
 _SHAPES: dict[str, Callable[[Arguments], tuple[int, ...]]] = {
     "view": _viewed,
     "reshape": _viewed,
@@ -271,6 +284,9 @@ _SHAPES: dict[str, Callable[[Arguments], tuple[int, ...]]] = {
         )
     ),
     "outer": lambda call: (call.tensor(0).numel, call.tensor(1).numel),
+    "conv1d": _convolved,
+    "conv2d": _convolved,
+    "conv3d": _convolved,
     "linear": _linear,
     "matmul": _product,
     "mm": _product,

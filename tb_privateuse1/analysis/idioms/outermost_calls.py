@@ -1,0 +1,112 @@
+"""The outermost operators by thread and time, each with what it reads and returns.
+
+A tensor is known by elements and type: views keep both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.result_tensors import (
+    FACTORIES,
+    is_random,
+    result_of,
+    writes_first,
+)
+from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
+from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+Key = tuple[int, str]
+"""Elements and type."""
+
+_NUMBER = "float64"
+"""The type of a tensor without dimensions that stands for a number of Python, not recorded."""
+
+
+class Call(Struct, frozen=True):
+    """A distinct call: what it reads and returns."""
+
+    word: str
+    reads: tuple[Key, ...]
+    result: Key | None
+    is_factory: bool
+    is_pure: bool
+    writes: bool
+    has_number: bool
+    """One of its inputs is a number that is not recorded."""
+
+
+class OutermostCalls:
+    """The outermost operators by thread and start, with their calls, which are read when asked."""
+
+    def __init__(self, trace: Trace) -> None:
+        ops = trace.ops
+        kinds = phase_kinds(trace)
+        rows = np.flatnonzero(groupby.outermost_operators(ops))
+        self.rows: I64 = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
+        rows = self.rows
+        columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
+        self.first, self.call = groupby.group_rows(*(column[rows] for column in columns))
+        self.thread = ops.thread[rows]
+        phase = intervals.nearest(ops.parent, kinds == STEPPING)[rows] >= 0
+        self.ends = (kinds[rows] == BACKWARD) | phase
+        """No constant is followed past these: the backward pass and the optimizer."""
+        self.records = _records(ops.sequence[rows], self.thread)
+        self._trace = trace
+        self._known: dict[int, Call] = {}
+
+    def at(self, i: int) -> Call:
+        """Return the call of an operator, by its place in ``rows``."""
+        number = int(self.call[i])
+        if number not in self._known:
+            self._known[number] = _read(self._trace, int(self.rows[self.first[number]]))
+        return self._known[number]
+
+    def named(self, *words: str) -> Bools:
+        """Return which operators have one of these reduced names."""
+        ops = self._trace.ops
+        return groupby.named_rows(
+            self._trace.strings, ops.name[self.rows], lambda name: _word(name) in words
+        )
+
+
+def _word(name: str) -> str:
+    return reduced_name(name).strip("_")
+
+
+def _records(sequence: I64, thread: I32) -> Bools:
+    """Return which operators autograd records: the next one has another sequence number."""
+    known = np.flatnonzero(sequence >= 0)
+    found = np.zeros(len(sequence), np.bool_)
+    before, behind = known[:-1], known[1:]
+    same = thread[before] == thread[behind]
+    found[before] = same & (sequence[behind] > sequence[before])
+    return found
+
+
+def _read(trace: Trace, row: int) -> Call:
+    name = trace.text(trace.ops.name[row])
+    word, call = _word(name), read_call(trace, row)
+    if call is None or not name.startswith("aten::"):
+        return Call(word, (), None, False, False, True, False)
+    tensors = list(call.tensors())
+    reads = tuple((one.numel, one.dtype) for one in tensors if one.shape or one.dtype != _NUMBER)
+    result = result_of(call, word)
+    is_pure = result is not None and not is_random(word)
+    if word.endswith("_like"):
+        reads = ()  # of their input only the shape counts
+    is_factory = is_pure and not reads and (word in FACTORIES or word.endswith("_like"))
+    return Call(
+        word=word,
+        reads=reads,
+        result=None if result is None else (result.numel, result.dtype),
+        is_factory=is_factory,
+        is_pure=is_pure and bool(reads),
+        writes=writes_first(call),
+        has_number=len(reads) < len(tensors) and not word.endswith("_like"),
+    )
