@@ -11,6 +11,7 @@ from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms.repeated_inputs import repeated_inputs
 from tb_privateuse1.analysis.idioms.repeated_results import repeated_results
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import groupby, intervals
@@ -80,13 +81,33 @@ _WEIGHTS = _Origin(
 )
 
 
+_CALLS = _Origin(
+    title=say("Operators run again on the same tensors: {share} of the time"),
+    explanation=say(
+        "{count:,} calls ({names}) read the same memory as an equal call before them, and nothing "
+        "was written to it in between."
+    ),
+    how=say("The time of all calls but the first ones: the result is kept."),
+    fix=say(
+        "Keep the result of the first call as long as its inputs stay as they are: pass it on, or "
+        "hold it in the module."
+    ),
+    code=Code(
+        before="for block in blocks:\n    x = block(x, table.to(x.dtype))",
+        after="table = table.to(x.dtype)\nfor block in blocks:\n    x = block(x, table)",
+    ),
+)
+
+
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the work of each origin: constants, conversions there and back, weights."""
+    """Yield work by its inputs: constants, conversions and back, weights, recorded tensors."""
     found = repeated_results(case.trace)
+    calls = np.setdiff1d(repeated_inputs(case.trace), found.rows())
     for rows, words in (
         (found.constants, _CONSTANTS),
         (found.conversions, _CONVERSIONS),
         (found.weights, _WEIGHTS),
+        (calls, _CALLS),
     ):
         gone = remove(case, Needless(rows, np.ones(len(rows))))
         if case.share(intervals.length(gone.claim)) < ONE_PLACE:
@@ -126,7 +147,7 @@ RULE = Rule(
         "Chains of operators from arange, ones and others with the same numbers, before the first "
         "operator that reads anything else; conversions to another type and directly back; "
         "without a backward pass, operators between an unchanged tensor and its place as a "
-        "layer's weight."
+        "layer's weight; with an execution trace, equal calls on the same unchanged tensors."
     ),
     why=say("Equal work on equal inputs gives an equal result: the first one can be kept."),
     fix=say("Compute it once, and keep the result."),

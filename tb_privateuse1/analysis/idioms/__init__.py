@@ -26,6 +26,7 @@ __all__ = [
     "recomputed_prefixes",
     "registry",
     "repeated_backward",
+    "repeated_inputs",
     "repeated_results",
     "repeated_sequences",
     "result_tensors",
