@@ -66,13 +66,17 @@ _CONVERSIONS = _Origin(
 _WEIGHTS = _Origin(
     title=say("Unchanged weights are prepared again: {share} of the time"),
     explanation=say(
-        "{count:,} operators ({names}) work on weights before their layers use them. Nothing "
-        "trains here, so the weights and these results stay the same."
+        "{count:,} operators ({names}) work on weights before their layers use them. Since the "
+        "last time nothing has changed these weights, so the results are the same."
     ),
-    how=say("The time of these operators in all steps but the first: the result is kept."),
+    how=say(
+        "The time of these operators but for the first time: in inference that of one step, in "
+        "training once in a pass for each parameter."
+    ),
     fix=say(
-        "Prepare weights once, when the model is loaded: convert them in place (model.bfloat16()), "
-        "remove_parametrizations or remove_weight_norm, merge adapters."
+        "Prepare weights once: in inference when the model is loaded (model.bfloat16(), "
+        "remove_parametrizations, remove_weight_norm, merged adapters), in training once in a pass "
+        "(torch.nn.utils.parametrize.cached())."
     ),
     code=Code(
         before="y = F.linear(x, self.weight.to(x.dtype))",
@@ -145,9 +149,10 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Chains of operators from arange, ones and others with the same numbers, before the first "
-        "operator that reads anything else; conversions to another type and directly back; "
-        "without a backward pass, operators between an unchanged tensor and its place as a "
-        "layer's weight; with an execution trace, equal calls on the same unchanged tensors."
+        "operator that reads anything else, or with a batch's whole numbers within a step; "
+        "conversions to another type and directly back; operators between an unchanged tensor and "
+        "its place as a layer's weight; with an execution trace, equal calls on the same unchanged "
+        "tensors."
     ),
     why=say("Equal work on equal inputs gives an equal result: the first one can be kept."),
     fix=say("Compute it once, and keep the result."),

@@ -5,11 +5,14 @@ A tensor is known by elements and type: views keep both.
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.result_tensors import (
     FACTORIES,
+    VIEWS,
     is_random,
     result_of,
     writes_first,
@@ -24,6 +27,8 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 Key = tuple[int, str]
 """Elements and type."""
 
+FLOATING = ("float64", "float32", "float16", "bfloat16")
+"""Types of weights and of what is computed with them."""
 _NUMBER = "float64"
 """The type of a tensor without dimensions that stands for a number of Python, not recorded."""
 
@@ -66,6 +71,18 @@ class OutermostCalls:
         if number not in self._known:
             self._known[number] = _read(self._trace, int(self.rows[self.first[number]]))
         return self._known[number]
+
+    def made(self) -> dict[Key, set[int]]:
+        """Return the calls that have a new result of each size and type, but for optimizers.
+
+        Views have none.
+        """
+        made: dict[Key, set[int]] = defaultdict(set)
+        for number in np.unique(self.call[~self.ends]).tolist():
+            call = self.at(int(self.first[number]))
+            if call.result is not None and call.word not in VIEWS:
+                made[call.result].add(number)
+        return made
 
     def named(self, *words: str) -> Bools:
         """Return which operators have one of these reduced names."""

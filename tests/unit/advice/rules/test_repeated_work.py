@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
 
 from tb_privateuse1.advice.rules.repeated_work import RULE
+from tests.support.autograd import Layer, TrainingProgram
 from tests.support.program import found
-from tests.support.sized import BF16, FP32, SizedProgram, full
+from tests.support.sized import BF16, FP32, SizedProgram, full, recorded
 
 ROWS, WIDTH, STEPS = 2048, 1024, 4
 MASK = full(ROWS, ROWS, dtype=FP32)
@@ -74,6 +76,73 @@ def test_weights_that_are_converted_in_each_step() -> None:
     assert row.title.startswith("Unchanged weights are prepared again: ")
 
 
+LENGTHS, PLACES = full(8, dtype="long int"), full(ROWS, dtype="long int")
+
+
+class Training(TrainingProgram):
+    """Layers whose weight is converted before each call."""
+
+    def forward(self, rows: int, *widths: int) -> list[Layer]:
+        layers = []
+        for inner, outer in itertools.pairwise(widths):
+            self.sequence += 1
+            given = recorded(full(outer, inner, dtype=FP32), "15", "False", "False", "")
+            args = {"Sequence number": self.sequence}
+            self.op("aten::to", 3, kernel=20, device="copy", **given, **args)
+            self.sequence += 1
+            given = recorded(full(rows, inner), full(outer, inner))
+            args = {"Sequence number": self.sequence}
+            self.op("aten::linear", 3, kernel=40, device="gemm", **given, **args)
+            layers.append(Layer(rows, inner, outer, self.sequence))
+        return layers
+
+
+def shared_layer(run: TrainingProgram, *, calls: int = 4) -> None:
+    """One layer that is called again and again, or as many layers: by the gradients."""
+    layers = [one for _ in range(4) for one in run.forward(ROWS, 64, 3072)]
+    run.backward(layers[:calls])
+    run.optimize((64, 3072))
+    run.reset()
+
+
+def trained(parameters: int) -> Training:
+    run = Training()
+    for _ in range(STEPS):
+        with run.step():
+            shared_layer(run, calls=parameters)
+            run.wait()
+    return run
+
+
+def test_a_shared_weight_that_each_call_converts() -> None:
+    (row,) = found(RULE, trained(parameters=1).trace())
+    assert row.title.startswith("Unchanged weights are prepared again: ")
+    assert found(RULE, trained(parameters=4).trace()) == []
+
+
+def masks_by_lengths(run: SizedProgram, *, between: str = "aten::relu") -> None:
+    """Each layer makes the mask of the batch's lengths."""
+    for _ in range(4):
+        run.run("aten::unsqueeze", LENGTHS, "1")
+        run.run("aten::lt", PLACES, full(8, 1, dtype="long int"))
+        run.run("aten::unsqueeze", full(8, ROWS, dtype="bool"), "1")
+        run.run("aten::expand", full(8, 1, ROWS, dtype="bool"), f"[8, {ROWS}, {ROWS}]", "False")
+        run.run("aten::to", full(8, ROWS, ROWS, dtype="bool"), "6", "False", "False", "")
+        run.run("aten::mul", full(8, ROWS, ROWS, dtype=FP32), full(8, ROWS, ROWS, dtype=FP32))
+        layer(run)
+        run.run(between, INPUT, "4", "-1", "True", "True")
+
+
+def test_masks_of_a_batch_that_each_layer_makes() -> None:
+    (row,) = found(RULE, program(masks_by_lengths).trace())
+    assert row.title.startswith("The same constants are computed again: ")
+
+
+def routed(run: SizedProgram) -> None:
+    """Each layer chooses other experts: what is compared is made in between."""
+    masks_by_lengths(run, between="aten::topk")
+
+
 def other_numbers(run: SizedProgram) -> None:
     """Each step has another number."""
     mask(run, of=f"{run.steps}.5")
@@ -127,7 +196,8 @@ def inputs_converted(run: SizedProgram) -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        other_numbers, drawn, buffer, times_a_number, of_a_batch, down_and_on, inputs_converted,
+        other_numbers, drawn, buffer, routed, times_a_number, of_a_batch, down_and_on,
+        inputs_converted,
     ],
 )  # fmt: skip
 def test_work_that_differs(step: Callable[[SizedProgram], None]) -> None:
