@@ -113,6 +113,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         (found.weights, _WEIGHTS),
         (calls, _CALLS),
     ):
+        if not len(rows):
+            continue
         gone = remove(case, Needless(rows, np.ones(len(rows))))
         if case.share(intervals.length(gone.claim)) < ONE_PLACE:
             continue

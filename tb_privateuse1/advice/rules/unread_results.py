@@ -18,6 +18,8 @@ from tb_privateuse1.trace import intervals
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the operators of forward passes without a part in the loss, and without a reader."""
     rows = unread_results(case.trace)
+    if not len(rows):
+        return
     gone = remove(case, Needless(rows, np.ones(len(rows))))
     if case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return

@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, ph
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -47,7 +48,7 @@ class Call(Struct, frozen=True):
 
 
 class OutermostCalls:
-    """The outermost operators by thread and start, with their calls, which are read when asked."""
+    """The outermost operators by thread and start, with their calls."""
 
     def __init__(self, trace: Trace) -> None:
         ops = trace.ops
@@ -62,15 +63,12 @@ class OutermostCalls:
         self.ends = (kinds[rows] == BACKWARD) | phase
         """No constant is followed past these: the backward pass and the optimizer."""
         self.records = _records(ops.sequence[rows], self.thread)
-        self._trace = trace
-        self._known: dict[int, Call] = {}
+        self.calls = [_read(trace, row) for row in rows[self.first].tolist()]
+        """By the numbers of ``call``."""
 
     def at(self, i: int) -> Call:
         """Return the call of an operator, by its place in ``rows``."""
-        number = int(self.call[i])
-        if number not in self._known:
-            self._known[number] = _read(self._trace, int(self.rows[self.first[number]]))
-        return self._known[number]
+        return self.calls[int(self.call[i])]
 
     def made(self) -> dict[Key, set[int]]:
         """Return the calls that have a new result of each size and type, but for optimizers.
@@ -79,17 +77,21 @@ class OutermostCalls:
         """
         made: dict[Key, set[int]] = defaultdict(set)
         for number in np.unique(self.call[~self.ends]).tolist():
-            call = self.at(int(self.first[number]))
+            call = self.calls[number]
             if call.result is not None and call.word not in VIEWS:
                 made[call.result].add(number)
         return made
 
     def named(self, *words: str) -> Bools:
         """Return which operators have one of these reduced names."""
-        ops = self._trace.ops
-        return groupby.named_rows(
-            self._trace.strings, ops.name[self.rows], lambda name: _word(name) in words
-        )
+        wanted = np.array([one.word in words for one in self.calls] or [False], np.bool_)
+        return wanted[self.call]
+
+
+@memoize
+def outermost_calls(trace: Trace) -> OutermostCalls:
+    """Return the outermost operators of a trace."""
+    return OutermostCalls(trace)
 
 
 def _word(name: str) -> str:

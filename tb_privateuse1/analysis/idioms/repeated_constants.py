@@ -132,14 +132,11 @@ class _Given:
     """
 
     def __init__(self, trace: Trace, operators: OutermostCalls) -> None:
-        count = len(operators.first)
-        self._made = operators.made()
-        calls = [operators.at(place) for place in operators.first.tolist()]
+        self._made, calls = operators.made(), operators.calls
         reads_given = np.array([one.is_pure and self._all(one) for one in calls] or [False])
         self.starts = reads_given[operators.call] & ~operators.ends
         unknown = np.array([_may_make_numbers(one) for one in calls] or [False])
-        makes = unknown[operators.call] if count else np.empty(0, np.bool_)
-        behind = sums_before(makes & ~operators.ends)[1:]
+        behind = sums_before(unknown[operators.call] & ~operators.ends)[1:]
         _, self.part = groupby.group_rows(behind, trace.ops.step[operators.rows])
 
     def _all(self, call: Call) -> bool:

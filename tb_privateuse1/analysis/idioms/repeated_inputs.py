@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.outermost_calls import OutermostCalls
+from tb_privateuse1.analysis.idioms.outermost_calls import OutermostCalls, outermost_calls
 from tb_privateuse1.analysis.idioms.result_tensors import VIEWS
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import lookup, mask_of, positions
@@ -27,7 +27,7 @@ def repeated_inputs(trace: Trace) -> I64:
     tensors = trace.tensors
     if not len(tensors):
         return np.empty(0, np.int64)
-    calls = OutermostCalls(trace)
+    calls = outermost_calls(trace)
     place = positions(calls.rows, len(trace.ops))[tensors.op].astype(np.int64)
     reads = np.flatnonzero((place >= 0) & (tensors.access == READ))
     at = place[reads]

@@ -13,7 +13,12 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.outermost_calls import FLOATING, Call, OutermostCalls
+from tb_privateuse1.analysis.idioms.outermost_calls import (
+    FLOATING,
+    Call,
+    OutermostCalls,
+    outermost_calls,
+)
 from tb_privateuse1.analysis.idioms.prepared_weights import prepared_weights
 from tb_privateuse1.analysis.idioms.repeated_constants import repeated_constants
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, phase_kinds
@@ -43,7 +48,7 @@ def repeated_results(trace: Trace) -> Repeated:
     none = np.empty(0, np.int64)
     if not (trace.ops.shapes >= 0).any():
         return Repeated(none, none, none)
-    operators = OutermostCalls(trace)
+    operators = outermost_calls(trace)
     return Repeated(
         constants=operators.rows[repeated_constants(trace, operators)],
         conversions=_with_gradients(trace, operators.rows[_there_and_back(operators)]),
@@ -57,7 +62,7 @@ def _there_and_back(operators: OutermostCalls) -> I64:
     first = np.flatnonzero(is_cast[:-1] & is_cast[1:])
     first = first[operators.thread[first] == operators.thread[first + 1]]
     if not len(first):
-        return first
+        return np.empty(0, np.int64)
     pairs, pair = groupby.group_rows(operators.call[first], operators.call[first + 1])
     back = np.array(
         [_goes_back(operators.at(i), operators.at(i + 1)) for i in first[pairs].tolist()], np.bool_

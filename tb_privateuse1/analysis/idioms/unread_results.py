@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.outermost_calls import Key, OutermostCalls
+from tb_privateuse1.analysis.idioms.outermost_calls import Key, OutermostCalls, outermost_calls
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, find_passes, phase_kinds
 from tb_privateuse1.trace.columns import following, latest_not_after
 from tb_privateuse1.trace.memoize import memoize
@@ -27,7 +27,7 @@ def unread_results(trace: Trace) -> I64:
     passes = find_passes(trace)
     if not len(passes.backward_ns) or not (trace.ops.shapes >= 0).any():
         return none
-    calls = OutermostCalls(trace)
+    calls = outermost_calls(trace)
     start_ns = trace.ops.start_ns[calls.rows]
     at = latest_not_after(passes.forward_ns, start_ns)
     forward = (at >= 0) & (start_ns < passes.backward_ns[at])
