@@ -15,6 +15,7 @@ MODULES = {
     "later": ("later_on_host", "later_on_device", "later_on_cpu"),
     "blind": ("blind_on_host", "blind_on_device", "blind_on_cpu"),
     "first": ("first_faults",),
+    "needless": ("needless_work",),
     "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
@@ -25,6 +26,7 @@ REPORTS = {
     "later": value_table.report,
     "blind": value_table.report,
     "first": table.report,
+    "needless": table.report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }

@@ -23,7 +23,6 @@ class Evidence(Struct, frozen=True):
 
 _NPU = "traces/npu/trace_view/trace_view.json"
 _MEMORY = "tests/device/test_live_memory.py"
-_NEEDLESS = "tests/unit/advice/test_live_needless_work.py"
 
 FURTHER: dict[str, Evidence] = {
     "task_queue": Evidence("shared", _NPU, "operators wait 2.4 ms in the queue at the median"),
@@ -42,8 +41,6 @@ FURTHER: dict[str, Evidence] = {
         "examples/runs/two-ranks/worker-rank0.1795239759135067132.pt.trace.json.gz",
         "gloo averages the gradients of the reference device",
     ),
-    "repeated_work": Evidence("test", _NEEDLESS, "a mask made in each step"),
-    "unread_results": Evidence("test", _NEEDLESS, "a head that is in no loss"),
     "late_release": Evidence("test", _MEMORY, "gradients and results that outlive their use"),
     "memory_growth": Evidence("test", _MEMORY, "a list of results that grows"),
     "memory_capacity": Evidence("test", _MEMORY, "96 MiB of 100 MiB"),

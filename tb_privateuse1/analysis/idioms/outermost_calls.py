@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.idioms.result_tensors import (
     result_of,
     writes_first,
 )
+from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
@@ -30,6 +31,11 @@ Key = tuple[int, str]
 
 FLOATING = ("float64", "float32", "float16", "bfloat16")
 """Types of weights and of what is computed with them."""
+_KEEPS_TYPE = (
+    "attention", "convolution", "normalization", "pooling", "recurrent", "softmax_loss", "gemm",
+    "copy", "view", "elementwise",
+)  # fmt: skip
+"""Kinds of work whose result is of the type of the inputs: an index or a count is none of these."""
 _NUMBER = "float64"
 """The type of a tensor without dimensions that stands for a number of Python, not recorded."""
 
@@ -45,6 +51,8 @@ class Call(Struct, frozen=True):
     writes: bool
     has_number: bool
     """One of its inputs is a number that is not recorded."""
+    may_number: bool
+    """Its result is not known, and may be of whole numbers or truth values."""
 
 
 class OutermostCalls:
@@ -112,7 +120,7 @@ def _read(trace: Trace, row: int) -> Call:
     name = trace.text(trace.ops.name[row])
     word, call = _word(name), read_call(trace, row)
     if call is None or not name.startswith("aten::"):
-        return Call(word, (), None, False, False, True, False)
+        return Call(word, (), None, False, False, True, False, call is not None)
     tensors = list(call.tensors())
     reads = tuple((one.numel, one.dtype) for one in tensors if one.shape or one.dtype != _NUMBER)
     result = result_of(call, word)
@@ -127,5 +135,10 @@ def _read(trace: Trace, row: int) -> Call:
         is_factory=is_factory,
         is_pure=is_pure and bool(reads),
         writes=writes_first(call),
+        may_number=result is None
+        and (
+            any(dtype not in FLOATING for _, dtype in reads)
+            or kind_of(name, trace.vendor) not in _KEEPS_TYPE
+        ),
         has_number=len(reads) < len(tensors) and not word.endswith("_like"),
     )

@@ -27,11 +27,6 @@ _MOST = 50_000
 """Operators that are followed: those of the largest judged recordings would take 0.2 s."""
 _TIMES = 3
 """Equal chains on a batch's numbers in a step: a batch may have two tensors of one size."""
-_KEEPS_TYPE = frozenset(
-    ("split", "chunk", "unbind", "tensor_split", "cat", "stack", "einsum", "pad", "dropout",
-     "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "native_dropout", "contiguous")
-)  # fmt: skip
-"""Operators whose result is not known here, but of the type of their inputs."""
 
 
 class _Value(Struct, frozen=True, eq=False):
@@ -135,7 +130,7 @@ class _Given:
         self._made, calls = operators.made(), operators.calls
         reads_given = np.array([one.is_pure and self._all(one) for one in calls] or [False])
         self.starts = reads_given[operators.call] & ~operators.ends
-        unknown = np.array([_may_make_numbers(one) for one in calls] or [False])
+        unknown = np.array([one.may_number for one in calls] or [False])
         behind = sums_before(unknown[operators.call] & ~operators.ends)[1:]
         _, self.part = groupby.group_rows(behind, trace.ops.step[operators.rows])
 
@@ -145,13 +140,6 @@ class _Given:
     def has(self, key: Key) -> bool:
         """Return whether a tensor of a size and type must be of the batch."""
         return key[0] > 1 and key[1] not in FLOATING and key not in self._made
-
-
-def _may_make_numbers(call: Call) -> bool:
-    if call.result is not None or not call.reads:
-        return False
-    floats = all(dtype in FLOATING for _, dtype in call.reads)
-    return not (floats and call.word in _KEEPS_TYPE)
 
 
 def _collect(value: _Value, gone: set[int]) -> None:

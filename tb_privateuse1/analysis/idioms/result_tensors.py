@@ -32,9 +32,9 @@ _SAME = frozenset(
      "tril", "triu", "cumsum", "cumprod", "flip", "roll", "fill", "zero", "layer_norm", "rms_norm",
      "native_layer_norm", "group_norm", "batch_norm", "dropout", "normal", "uniform", "bernoulli",
      "random", "lift_fresh", "masked_fill", "softmax", "log_softmax", "hardtanh",
-     "scaled_dot_product_attention", "leaky_relu", "elu", "copy", "positive", "nan_to_num",
-     "zeros_like", "ones_like",
-     "full_like", "rand_like", "randn_like", "empty_like", "randint_like")
+     "scaled_dot_product_attention", "weight_norm", "leaky_relu", "elu", "copy", "positive",
+     "nan_to_num", "zeros_like", "ones_like", "full_like",
+     "rand_like", "randn_like", "empty_like", "randint_like")
 )  # fmt: skip
 """The result is as the first input."""
 _BROADCASTS = frozenset(
