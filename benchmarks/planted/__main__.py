@@ -17,6 +17,7 @@ MODULES = {
     "beside": ("beside_on_host", "beside_on_device"),
     "first": ("first_faults",),
     "work": ("work_faults",),
+    "needless": ("needless_work",),
     "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
@@ -29,6 +30,7 @@ REPORTS = {
     "beside": value_table.report,
     "first": table.report,
     "work": value_table.report,
+    "needless": table.report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }

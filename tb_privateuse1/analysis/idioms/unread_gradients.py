@@ -18,10 +18,13 @@ from tb_privateuse1.analysis.idioms.accumulations import (
     accumulations,
     written_shapes,
 )
+from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, typed_shapes
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import (
     following,
@@ -186,29 +189,62 @@ def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64)
     ops, passes = trace.ops, found.passes
     end, begin = passes.end_ns, following(passes.forward_ns, groupby.LAST)
     at = latest_not_after(end, ops.start_ns)
-    between = (at >= 0) & (ops.start_ns < begin[at]) & (ops.kind == OPERATOR)
+    between = (at >= 0) & (ops.start_ns < begin[at]) & groupby.outermost_operators(ops)
     between &= intervals.nearest(ops.parent, phase_kinds(trace) >= 0) < 0
     rows = np.flatnonzero(between & (phase_kinds(trace) < 0) & (ops.shapes >= 0))
     numbers = {one: i for i, one in enumerate(found.shapes)}
-    first, call = groupby.group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
-    read = np.zeros((len(first), len(numbers)), np.bool_)
+    first, call = groupby.group_rows(
+        ops.name[rows], ops.shapes[rows], ops.dtypes[rows], ops.concrete[rows]
+    )
+    read = np.zeros((len(first), len(numbers)), np.int64)
+    made = np.full(len(first), -1, np.int64)
     for i, row in enumerate(rows[first].tolist()):
-        shapes = _shapes_read(trace, row)
-        read[i, [numbers[one] for one in shapes if one in numbers]] = True
+        for one in _shapes_read(trace, row):
+            read[i, numbers.get(one, 0)] += one in numbers
+        made[i] = numbers.get(_shape_made(trace, row), -1)
+    op, number = np.nonzero(read[call])
+    fresh = _made_before(at[rows], made[call], ops.start_ns[rows], op, number)
+    old = read[call[op], number] > fresh
     by_pass = np.zeros((len(begin), len(numbers)), np.bool_)
-    np.logical_or.at(by_pass, at[rows], read[call])
+    by_pass[at[rows[op[old]]], number[old]] = True
     flags: Bools = by_pass[backward, shape]
     return flags
 
 
-def _shapes_read(trace: Trace, row: int) -> set[Shape]:
+def _made_before(at: I64, made: I64, start_ns: I64, op: I64, number: I64) -> I64:
+    """Return how many tensors of a shape were made since the pass, for each operator and shape.
+
+    Those that are made behind the pass are no gradients of it: the latest ones are read.
+    """
+    order = np.argsort(start_ns, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    span = len(order) + 1
+    width = int(max(made.max(initial=0), number.max(initial=0))) + 1
+    makes = np.flatnonzero(made >= 0)
+    key = np.sort((at[makes] * width + made[makes]) * span + rank[makes])
+    group = (at[op] * width + number) * span
+    found: I64 = np.searchsorted(key, group + rank[op]) - np.searchsorted(key, group)
+    return found
+
+
+def _shape_made(trace: Trace, row: int) -> Shape:
+    """Return the shape of an operator's new result; empty if it is not known."""
+    call = read_call(trace, row)
+    if call is None or writes_first(call):
+        return ()
+    made = result_of(call, reduced_name(call.name).strip("_"))
+    return made.shape if made is not None else ()
+
+
+def _shapes_read(trace: Trace, row: int) -> list[Shape]:
     """Return the shapes of tensors that an operator reads, unless it resets or looks at them."""
     name = trace.text(trace.ops.name[row])
     if kind_of(name, trace.vendor) not in _READING or "zero_" in name:
-        return set()
-    shapes = set(written_shapes(trace, row))
+        return []
     columns = (trace.text(column[row]) for column in (trace.ops.shapes, trace.ops.dtypes))
-    return shapes | {one for one, _ in typed_shapes(*columns)}
+    single = [one for one, _ in typed_shapes(*columns)]
+    return single + [one for one in written_shapes(trace, row) if one not in single]
 
 
 def _work_of(trace: Trace, found: Accumulations, lost: Bools) -> I64:

@@ -9,7 +9,7 @@ import pytest
 from tb_privateuse1.advice.rules.unread_gradients import RULE
 from tests.support.autograd import TrainingProgram, steps
 from tests.support.program import found
-from tests.support.sized import FP32, full
+from tests.support.sized import FP32, full, recorded
 
 ROWS = 4096
 BACKBONE, HEAD = (1024, 2048, 3072, 4096), (4096, 512)
@@ -144,3 +144,24 @@ def test_the_gradient_of_an_input_is_read_by_hand() -> None:
     for row in found(RULE, steps(adversarial_input).trace()):
         assert row.saving_share is not None
         assert row.saving_share < 0.25
+
+
+def as_wide_as_the_batch(run: TrainingProgram, *, reads: bool = False) -> None:
+    """The batch has as many rows as its layers have columns: each step draws one of that shape."""
+    with run.around("aten::randn", **recorded("[2048, 2048]", "", "", "", "False")):
+        run.run("aten::normal_", full(2048, 2048, dtype=FP32), "0.", "1.")
+    run.run("aten::mul", full(2048, 2048, dtype=FP32), "2.")
+    if reads:
+        run.run("aten::add_", *[full(2048, 2048, dtype=FP32)] * 4, "1")
+    run.backward([*run.forward(2048, 2048, 2048), *run.forward(2048, 2048, 512)])
+    run.optimize((2048, 512))
+    run.reset()
+
+
+def test_a_batch_of_the_shape_of_a_gradient_is_none() -> None:
+    (row,) = found(RULE, steps(as_wide_as_the_batch).trace())
+    assert row.title.startswith("Gradients that no optimizer reads: 1 a step, ")
+
+
+def test_one_more_tensor_of_the_shape_than_was_made_may_be_the_gradient() -> None:
+    assert found(RULE, steps(lambda run: as_wide_as_the_batch(run, reads=True)).trace()) == []

@@ -1,0 +1,144 @@
+"""The outermost operators by thread and time, each with what it reads and returns.
+
+A tensor is known by elements and type: views keep both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.result_tensors import (
+    FACTORIES,
+    VIEWS,
+    is_random,
+    result_of,
+    writes_first,
+)
+from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
+from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
+from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+Key = tuple[int, str]
+"""Elements and type."""
+
+FLOATING = ("float64", "float32", "float16", "bfloat16")
+"""Types of weights and of what is computed with them."""
+_KEEPS_TYPE = (
+    "attention", "convolution", "normalization", "pooling", "recurrent", "softmax_loss", "gemm",
+    "copy", "view", "elementwise",
+)  # fmt: skip
+"""Kinds of work whose result is of the type of the inputs: an index or a count is none of these."""
+_NUMBER = "float64"
+"""The type of a tensor without dimensions that stands for a number of Python, not recorded."""
+
+
+class Call(Struct, frozen=True):
+    """A distinct call: what it reads and returns."""
+
+    word: str
+    reads: tuple[Key, ...]
+    result: Key | None
+    is_factory: bool
+    is_pure: bool
+    writes: bool
+    has_number: bool
+    """One of its inputs is a number that is not recorded."""
+    may_number: bool
+    """Its result is not known, and may be of whole numbers or truth values."""
+
+
+class OutermostCalls:
+    """The outermost operators by thread and start, with their calls."""
+
+    def __init__(self, trace: Trace) -> None:
+        ops = trace.ops
+        kinds = phase_kinds(trace)
+        rows = np.flatnonzero(groupby.outermost_operators(ops))
+        self.rows: I64 = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
+        rows = self.rows
+        columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
+        self.first, self.call = groupby.group_rows(*(column[rows] for column in columns))
+        self.thread = ops.thread[rows]
+        phase = intervals.nearest(ops.parent, kinds == STEPPING)[rows] >= 0
+        self.ends = (kinds[rows] == BACKWARD) | phase
+        """No constant is followed past these: the backward pass and the optimizer."""
+        self.records = _records(ops.sequence[rows], self.thread)
+        self.calls = [_read(trace, row) for row in rows[self.first].tolist()]
+        """By the numbers of ``call``."""
+
+    def at(self, i: int) -> Call:
+        """Return the call of an operator, by its place in ``rows``."""
+        return self.calls[int(self.call[i])]
+
+    def made(self) -> dict[Key, set[int]]:
+        """Return the calls that have a new result of each size and type, but for optimizers.
+
+        Views have none.
+        """
+        made: dict[Key, set[int]] = defaultdict(set)
+        for number in np.unique(self.call[~self.ends]).tolist():
+            call = self.calls[number]
+            if call.result is not None and call.word not in VIEWS:
+                made[call.result].add(number)
+        return made
+
+    def named(self, *words: str) -> Bools:
+        """Return which operators have one of these reduced names."""
+        wanted = np.array([one.word in words for one in self.calls] or [False], np.bool_)
+        return wanted[self.call]
+
+
+@memoize
+def outermost_calls(trace: Trace) -> OutermostCalls:
+    """Return the outermost operators of a trace."""
+    return OutermostCalls(trace)
+
+
+def _word(name: str) -> str:
+    return reduced_name(name).strip("_")
+
+
+def _records(sequence: I64, thread: I32) -> Bools:
+    """Return which operators autograd records: the next one has another sequence number."""
+    known = np.flatnonzero(sequence >= 0)
+    found = np.zeros(len(sequence), np.bool_)
+    before, behind = known[:-1], known[1:]
+    same = thread[before] == thread[behind]
+    found[before] = same & (sequence[behind] > sequence[before])
+    return found
+
+
+def _read(trace: Trace, row: int) -> Call:
+    name = trace.text(trace.ops.name[row])
+    word, call = _word(name), read_call(trace, row)
+    if call is None or not name.startswith("aten::"):
+        return Call(word, (), None, False, False, True, False, call is not None)
+    tensors = list(call.tensors())
+    reads = tuple((one.numel, one.dtype) for one in tensors if one.shape or one.dtype != _NUMBER)
+    result = result_of(call, word)
+    is_pure = result is not None and not is_random(word)
+    if word.endswith("_like"):
+        reads = ()  # of their input only the shape counts
+    is_factory = is_pure and not reads and (word in FACTORIES or word.endswith("_like"))
+    return Call(
+        word=word,
+        reads=reads,
+        result=None if result is None else (result.numel, result.dtype),
+        is_factory=is_factory,
+        is_pure=is_pure and bool(reads),
+        writes=writes_first(call),
+        may_number=result is None
+        and (
+            any(dtype not in FLOATING for _, dtype in reads)
+            or kind_of(name, trace.vendor) not in _KEEPS_TYPE
+        ),
+        has_number=len(reads) < len(tensors) and not word.endswith("_like"),
+    )

@@ -1,0 +1,122 @@
+"""Find work on weights that stay the same: what a layer's weight is made of, each time again.
+
+A weight is what enters a layer at the place of a weight, and what that is made of if nobody in the
+recording makes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.accumulations import accumulations
+from tb_privateuse1.analysis.idioms.outermost_calls import FLOATING, Call, Key, OutermostCalls
+from tb_privateuse1.analysis.idioms.result_tensors import VIEWS
+from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import latest_not_after
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+_MOST = 50_000
+"""Layers that are looked at."""
+_WEIGHT_AT = {"linear": 1, "conv1d": 1, "conv2d": 1, "conv3d": 1, "convolution": 1, "embedding": 0,
+              "addmm": 2, "layer_norm": 2, "rms_norm": 2}  # fmt: skip
+"""Where a layer takes its weight."""
+_LONGEST = 6
+"""Operators from a weight to its layer: those of a normalized or an adapted one."""
+
+
+def prepared_weights(trace: Trace, operators: OutermostCalls) -> I64:
+    """Return the places of work on weights whose result is there already.
+
+    Without backward passes and optimizers, weights stay as they are: all steps but the first one
+    repeat it. In training it is needed once in each pass for each parameter, and autograd says
+    how many of a size get a gradient.
+    """
+    layers = np.flatnonzero(operators.named(*_WEIGHT_AT) & ~operators.ends)
+    before = np.maximum(layers - 1, 0)
+    pairs, pair = groupby.group_rows(operators.call[before], operators.call[layers])
+    feeds = np.array(
+        [_feeds(operators.at(int(before[i])), operators.at(int(layers[i]))) for i in pairs.tolist()]
+        or [False],
+        np.bool_,
+    )
+    if not feeds.any():
+        return np.empty(0, np.int64)
+    made = operators.made()
+    fed = layers[feeds[pair]].tolist()[:_MOST]
+    chains = [chain for layer in fed if (chain := _chain(operators, made, layer))]
+    trains = operators.ends.any() or (phase_kinds(trace) == STEPPING).any()
+    again = _beyond_parameters if trains else _behind_first_step
+    return np.unique(np.array(again(trace, operators, chains), np.int64))
+
+
+def _behind_first_step(
+    trace: Trace, operators: OutermostCalls, chains: list[list[int]]
+) -> list[int]:
+    """Return the places of chains in all steps but the first one that has it."""
+    step = trace.ops.step[operators.rows]
+    seen: dict[tuple[int, ...], int] = {}
+    gone: list[int] = []
+    for chain in chains:
+        key = tuple(int(operators.call[i]) for i in chain)
+        own = int(step[chain[0]])
+        if seen.setdefault(key, own) != own:
+            gone += chain
+    return gone
+
+
+def _beyond_parameters(
+    trace: Trace, operators: OutermostCalls, chains: list[list[int]]
+) -> list[int]:
+    """Return the places of chains of a pass beyond one for each parameter of their size."""
+    found = accumulations(trace)
+    sizes = [math.prod(shape) for shape in found.shapes]
+    count = Counter(
+        (one, sizes[shape])
+        for one, shape in zip(found.backward.tolist(), found.shape.tolist(), strict=True)
+        if shape >= 0
+    )
+    start_ns = trace.ops.start_ns[operators.rows]
+    passes = latest_not_after(found.passes.forward_ns, start_ns)
+    times: Counter[tuple[int, ...]] = Counter()
+    gone: list[int] = []
+    for chain in chains:
+        one = int(passes[chain[0]])
+        if one < 0 or not operators.records[chain].all():
+            continue
+        key = (one, *(int(operators.call[i]) for i in chain))
+        times[key] += 1
+        most = max(count[one, size] for size, _ in operators.at(chain[0]).reads)
+        if 0 < most < times[key]:
+            gone += chain
+    return gone
+
+
+def _feeds(before: Call, layer: Call) -> bool:
+    """Return whether an operator makes the weight of the layer behind it, and not its input."""
+    at = _WEIGHT_AT.get(layer.word, 0)
+    if not before.is_pure or before.word in VIEWS or at >= len(layer.reads):
+        return False
+    others = layer.reads[:at] + layer.reads[at + 1 :]
+    return before.result == layer.reads[at] and before.result not in others
+
+
+def _chain(operators: OutermostCalls, made: dict[Key, set[int]], layer: int) -> list[int]:
+    """Return the places of the operators that make a layer's weight from unchanged tensors."""
+    chain: list[int] = []
+    wanted = {operators.at(layer).reads[_WEIGHT_AT[operators.at(layer).word]]}
+    for place in range(layer - 1, max(layer - 1 - _LONGEST, -1), -1):
+        call = operators.at(place)
+        if call.result not in wanted or not call.is_pure:
+            break
+        chain.append(place)
+        wanted |= set(call.reads)
+    numbers = {int(operators.call[i]) for i in chain}
+    inputs = {key for i in chain for key in operators.at(i).reads}
+    inputs -= {result for i in chain if (result := operators.at(i).result) is not None}
+    own = all(not made.get(key, set()) - numbers for key in inputs)
+    return chain[::-1] if inputs and own and all(one in FLOATING for _, one in inputs) else []

@@ -1,0 +1,234 @@
+"""Find constants that are computed again: results of numbers alone, by the calls that make them.
+
+Equal calls on equal constants give an equal constant. What is not made in the recording, and is of
+whole numbers or truth values, is as good as a constant within one step: lengths, places, a mask of
+the batch. Tensors of one size cannot be told apart, so such a chain counts only if it comes three
+times in a step, makes a table of two vectors, and no other numbers were made in between.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.outermost_calls import FLOATING, Call, Key, OutermostCalls
+from tb_privateuse1.analysis.idioms.result_tensors import FACTORIES, VIEWS
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import sums_before
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+_FAR = 8
+"""A constant is followed past this many other operators: behind a layer's few, not through it."""
+_MOST = 50_000
+"""Operators that are followed: those of the largest judged recordings would take 0.2 s."""
+_TIMES = 3
+"""Equal chains on a batch's numbers in a step: a batch may have two tensors of one size."""
+
+
+class _Value(Struct, frozen=True, eq=False):
+    """A constant: its number, and the operators that it is made of."""
+
+    number: int
+    place: int
+    made_of: tuple[_Value, ...]
+    call: Call
+    is_table: bool
+    """It has an element for each pair of two vectors'."""
+    is_sure: bool
+    """All numbers of its calls are recorded."""
+    is_given: bool
+    """It is made of a batch's numbers."""
+
+
+class _Constants:
+    """The constants of a trace: equal ones have the same number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[Key | int, ...], int] = {}
+        self.seen: dict[int, int] = {}
+        """By number, the place of the first one."""
+        self.found: list[_Value] = []
+        self.changed: set[int] = set()
+        """Numbers of those that somebody writes to later: buffers."""
+
+    def make(self, call: int, place: int, made_of: tuple[_Value, ...], what: Call) -> _Value:
+        """Return the value of a call on constants."""
+        key = (call, *(one.number for one in made_of))
+        number = self.numbers.setdefault(key, len(self.numbers))
+        value = _Value(
+            number=number,
+            place=place,
+            made_of=made_of,
+            call=what,
+            is_table=_pairs_up(what) or any(one.is_table for one in made_of),
+            is_sure=not what.has_number and all(one.is_sure for one in made_of),
+            is_given=any(one.is_given for one in made_of),
+        )
+        self.seen.setdefault(number, place)
+        self.found.append(value)
+        return value
+
+    def given(self, key: Key, part: int, what: Call) -> _Value:
+        """Return the value of a batch's numbers in a part of the recording."""
+        number = self.numbers.setdefault((key, part), len(self.numbers))
+        return _Value(number, -1, (), what, is_table=False, is_sure=True, is_given=True)
+
+    def repeated(self) -> Iterator[_Value]:
+        """Yield the results that are there already, and that nobody writes to."""
+        times = Counter(one.number for one in self.found)
+        for one in self.found:
+            again = self.seen[one.number] < one.place and one.number not in self.changed
+            known = one.is_table or (one.is_sure and not one.is_given)
+            computes = not one.call.is_factory and one.call.word not in VIEWS
+            if again and known and computes and times[one.number] >= _TIMES * one.is_given:
+                yield one
+
+    def change(self, value: _Value) -> None:
+        """Note that a value, or what it is a view of, is written to."""
+        self.changed.add(value.number)
+        if value.call.word in VIEWS or value.call.writes:
+            for one in value.made_of[:1]:
+                self.change(one)
+
+
+def _pairs_up(call: Call) -> bool:
+    sizes = [elements for elements, _ in call.reads]
+    return len(sizes) > 1 and call.result is not None and call.result[0] > max(sizes)
+
+
+def repeated_constants(trace: Trace, operators: OutermostCalls) -> I64:
+    """Return the places of operators that compute a constant another time.
+
+    Numbers of Python are not recorded where they are multiplied: those of a vector may be the time
+    of a step. A table of two vectors has none of these.
+    """
+    constants, given = _Constants(), _Given(trace, operators)
+    starts = operators.named(*FACTORIES, "zeros_like", "ones_like", "full_like")
+    done, left = -1, _MOST
+    for start in np.flatnonzero(starts | given.starts).tolist():
+        if start > done and left > 0:
+            last = _follow(operators, constants, given, start)
+            left -= last - start + 1
+            done = last
+    gone: set[int] = set()
+    for value in constants.repeated():
+        _collect(value, gone)
+    return np.array(sorted(gone - {-1}), np.int64)
+
+
+class _Given:
+    """Numbers of a batch: whole numbers and truth values that no operator of the recording makes.
+
+    ``part`` numbers the steps, and within these what is behind an operator that may make numbers.
+    """
+
+    def __init__(self, trace: Trace, operators: OutermostCalls) -> None:
+        self._made, calls = operators.made(), operators.calls
+        reads_given = np.array([one.is_pure and self._all(one) for one in calls] or [False])
+        self.starts = reads_given[operators.call] & ~operators.ends
+        unknown = np.array([one.may_number for one in calls] or [False])
+        behind = sums_before(unknown[operators.call] & ~operators.ends)[1:]
+        _, self.part = groupby.group_rows(behind, trace.ops.step[operators.rows])
+
+    def _all(self, call: Call) -> bool:
+        return call.word not in VIEWS and all(self.has(key) for key in call.reads)
+
+    def has(self, key: Key) -> bool:
+        """Return whether a tensor of a size and type must be of the batch."""
+        return key[0] > 1 and key[1] not in FLOATING and key not in self._made
+
+
+def _collect(value: _Value, gone: set[int]) -> None:
+    """Add the places of a value and all that it is made of."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if one.place not in gone:
+            gone.add(one.place)
+            left += one.made_of
+
+
+def _follow(operators: OutermostCalls, constants: _Constants, given: _Given, start: int) -> int:
+    """Follow the constants from a place on; return the last place that was looked at."""
+    values: dict[Key, list[_Value]] = defaultdict(list)
+    others, place = 0, start
+    while place < len(operators.rows) and operators.thread[place] == operators.thread[start]:
+        call = operators.at(place)
+        if operators.ends[place]:
+            break
+        read = None
+        if not operators.records[place]:
+            read = _taken(call, values, constants, given, place)
+        if read is not None and _is_view_of_given(call, read):
+            others = 0
+        elif read is not None and call.result is not None:
+            value = constants.make(int(operators.call[place]), place, read, call)
+            if call.writes:
+                _fill(values, constants, value)
+            if call.result[0] > 1:
+                values[call.result].append(value)
+            others = 0
+        else:
+            _forget(call, values, constants)
+            others += 1
+            if others > _FAR or not any(values.values()):
+                break
+        place += 1
+    return place
+
+
+def _taken(
+    call: Call, values: dict[Key, list[_Value]], constants: _Constants, given: _Given, place: int
+) -> tuple[_Value, ...] | None:
+    """Return the constants that a call reads; None if it reads anything else.
+
+    Two inputs of one size and type are the last two values of these.
+    """
+    if call.is_factory:
+        return ()
+    if not call.is_pure:
+        return None
+    taken: list[_Value] = []
+    count: dict[Key, int] = defaultdict(int)
+    for key in call.reads:
+        count[key] += 1
+        held = values.get(key, [])
+        if held:
+            taken.append(held[-min(count[key], len(held))])
+        elif given.has(key):
+            taken.append(constants.given(key, int(given.part[place]), call))
+        else:
+            return None
+    return tuple(taken)
+
+
+def _is_view_of_given(call: Call, read: tuple[_Value, ...]) -> bool:
+    """Return whether a call is a mere view of a batch's numbers: of the same size, so the same."""
+    same = call.result is not None and call.reads[:1] == (call.result,)
+    return same and call.word in VIEWS and read[0].place < 0
+
+
+def _fill(values: dict[Key, list[_Value]], constants: _Constants, value: _Value) -> None:
+    """Note what a constant that is written in part is now: the tensor that it is a view of."""
+    base = value.made_of[0]
+    while base.call.word in VIEWS and base.made_of:
+        base = base.made_of[0]
+        if base.call.result is not None:
+            filled = constants.make(-1 - base.number, value.place, (base, value), base.call)
+            values[base.call.result].append(filled)
+
+
+def _forget(call: Call, values: dict[Key, list[_Value]], constants: _Constants) -> None:
+    """Drop the constants that another result can be taken for, and note those written to."""
+    if call.writes:
+        for held in (values.get(key, []) for key in call.reads[:1] or [call.result or (0, "")]):
+            for value in held[-1:]:
+                constants.change(value)
+    if call.result is None:
+        values.clear()
+    else:
+        values.pop(call.result, None)

@@ -1,0 +1,204 @@
+"""Work whose result is there already, and programs whose equal calls differ in their inputs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from tb_privateuse1.advice.rules.repeated_work import RULE
+from tests.support.autograd import Layer, TrainingProgram
+from tests.support.program import found
+from tests.support.sized import BF16, FP32, SizedProgram, full, recorded
+
+ROWS, WIDTH, STEPS = 2048, 1024, 4
+MASK = full(ROWS, ROWS, dtype=FP32)
+INPUT = full(ROWS, WIDTH, dtype=FP32)
+
+
+def program(step: Callable[[SizedProgram], None]) -> SizedProgram:
+    run = SizedProgram()
+    for _ in range(STEPS):
+        with run.step():
+            step(run)
+            run.wait()
+    return run
+
+
+def layer(run: SizedProgram) -> None:
+    run.run("aten::linear", INPUT, full(3 * WIDTH, WIDTH, dtype=FP32), full(3 * WIDTH, dtype=FP32))
+
+
+def mask(run: SizedProgram, *, of: str = "1") -> None:
+    """A causal mask, by numbers alone."""
+    run.run("aten::full", f"[{ROWS}, {ROWS}]", of, "6", "", "", "False")
+    run.run("aten::tril", MASK, "0")
+    run.run("aten::mul", MASK, MASK)
+
+
+def test_a_mask_that_each_layer_makes_again() -> None:
+    def step(run: SizedProgram) -> None:
+        for _ in range(3):
+            mask(run)
+            layer(run)
+
+    def kept(run: SizedProgram) -> None:
+        for _ in range(3):
+            layer(run)
+
+    before, after = program(step), program(kept)
+    (row,) = found(RULE, before.trace())
+    assert row.title.startswith("The same constants are computed again: ")
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.15)
+    assert found(RULE, after.trace()) == []
+
+
+def test_conversions_there_and_back() -> None:
+    def step(run: SizedProgram) -> None:
+        for _ in range(8):
+            run.run("aten::to", INPUT, "7", "False", "False", "")
+            run.run("aten::to", full(ROWS, WIDTH, dtype="double"), "6", "False", "False", "")
+        layer(run)
+
+    (row,) = found(RULE, program(step).trace())
+    assert row.title.startswith("Tensors are converted to another type and directly back: ")
+
+
+def test_weights_that_are_converted_in_each_step() -> None:
+    def step(run: SizedProgram) -> None:
+        for _ in range(8):
+            run.run("aten::to", full(3 * WIDTH, WIDTH, dtype=BF16), "6", "False", "False", "")
+            layer(run)
+
+    (row,) = found(RULE, program(step).trace())
+    assert row.title.startswith("Unchanged weights are prepared again: ")
+
+
+LENGTHS, PLACES = full(8, dtype="long int"), full(ROWS, dtype="long int")
+
+
+class Training(TrainingProgram):
+    """Layers whose weight is converted before each call."""
+
+    def forward(self, rows: int, *widths: int) -> list[Layer]:
+        layers = []
+        for inner, outer in itertools.pairwise(widths):
+            self.sequence += 1
+            given = recorded(full(outer, inner, dtype=FP32), "15", "False", "False", "")
+            args = {"Sequence number": self.sequence}
+            self.op("aten::to", 3, kernel=20, device="copy", **given, **args)
+            self.sequence += 1
+            given = recorded(full(rows, inner), full(outer, inner))
+            args = {"Sequence number": self.sequence}
+            self.op("aten::linear", 3, kernel=40, device="gemm", **given, **args)
+            layers.append(Layer(rows, inner, outer, self.sequence))
+        return layers
+
+
+def shared_layer(run: TrainingProgram, *, calls: int = 4) -> None:
+    """One layer that is called again and again, or as many layers: by the gradients."""
+    layers = [one for _ in range(4) for one in run.forward(ROWS, 64, 3072)]
+    run.backward(layers[:calls])
+    run.optimize((64, 3072))
+    run.reset()
+
+
+def trained(parameters: int) -> Training:
+    run = Training()
+    for _ in range(STEPS):
+        with run.step():
+            shared_layer(run, calls=parameters)
+            run.wait()
+    return run
+
+
+def test_a_shared_weight_that_each_call_converts() -> None:
+    (row,) = found(RULE, trained(parameters=1).trace())
+    assert row.title.startswith("Unchanged weights are prepared again: ")
+    assert found(RULE, trained(parameters=4).trace()) == []
+
+
+def masks_by_lengths(run: SizedProgram, *, between: str = "aten::relu") -> None:
+    """Each layer makes the mask of the batch's lengths."""
+    for _ in range(4):
+        run.run("aten::unsqueeze", LENGTHS, "1")
+        run.run("aten::lt", PLACES, full(8, 1, dtype="long int"))
+        run.run("aten::unsqueeze", full(8, ROWS, dtype="bool"), "1")
+        run.run("aten::expand", full(8, 1, ROWS, dtype="bool"), f"[8, {ROWS}, {ROWS}]", "False")
+        run.run("aten::to", full(8, ROWS, ROWS, dtype="bool"), "6", "False", "False", "")
+        run.run("aten::mul", full(8, ROWS, ROWS, dtype=FP32), full(8, ROWS, ROWS, dtype=FP32))
+        layer(run)
+        run.run(between, INPUT, "4", "-1", "True", "True")
+
+
+def test_masks_of_a_batch_that_each_layer_makes() -> None:
+    (row,) = found(RULE, program(masks_by_lengths).trace())
+    assert row.title.startswith("The same constants are computed again: ")
+
+
+def routed(run: SizedProgram) -> None:
+    """Each layer chooses other experts: what is compared is made in between."""
+    masks_by_lengths(run, between="aten::topk")
+
+
+def other_numbers(run: SizedProgram) -> None:
+    """Each step has another number."""
+    mask(run, of=f"{run.steps}.5")
+    layer(run)
+
+
+def drawn(run: SizedProgram) -> None:
+    run.run("aten::randn", f"[{ROWS}, {ROWS}]", "", "", "", "False")
+    run.run("aten::tril", MASK, "0")
+    layer(run)
+
+
+def buffer(run: SizedProgram) -> None:
+    """Zeros that the step writes results into."""
+    run.run("aten::full", f"[{ROWS}, {ROWS}]", "0.", "6", "", "", "False")
+    run.run("aten::tril", MASK, "0")
+    run.run("aten::add_", MASK, full(ROWS, 1, dtype=FP32), "1")
+    layer(run)
+
+
+def times_a_number(run: SizedProgram) -> None:
+    """The time of a step, times the numbers of a vector."""
+    run.run("aten::arange", str(ROWS * ROWS), "6", "", "", "False")
+    run.run("aten::mul", full(ROWS * ROWS, dtype=FP32), full(dtype="double"))
+    run.run("aten::sin", full(ROWS * ROWS, dtype=FP32))
+    layer(run)
+
+
+def of_a_batch(run: SizedProgram) -> None:
+    """A mask for the lengths of a batch."""
+    run.run("aten::full", f"[{ROWS}, {ROWS}]", "1.", "6", "", "", "False")
+    run.run("aten::mul", MASK, full(ROWS, 1, dtype=FP32))
+    run.run("aten::tril", MASK, "0")
+    layer(run)
+
+
+def down_and_on(run: SizedProgram) -> None:
+    """Mixed precision: what comes back is another tensor."""
+    run.run("aten::to", INPUT, "15", "False", "False", "")
+    run.run("aten::mul", full(ROWS, WIDTH, dtype=BF16), full(ROWS, WIDTH, dtype=BF16))
+    run.run("aten::to", full(ROWS, WIDTH, dtype=BF16), "6", "False", "False", "")
+    layer(run)
+
+
+def inputs_converted(run: SizedProgram) -> None:
+    """The batch has another type than the layer."""
+    run.run("aten::to", full(ROWS, WIDTH, dtype=BF16), "6", "False", "False", "")
+    layer(run)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        other_numbers, drawn, buffer, routed, times_a_number, of_a_batch, down_and_on,
+        inputs_converted,
+    ],
+)  # fmt: skip
+def test_work_that_differs(step: Callable[[SizedProgram], None]) -> None:
+    assert found(RULE, program(step).trace()) == []

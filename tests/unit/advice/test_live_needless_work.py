@@ -1,0 +1,73 @@
+"""Needless work planted into trainings that torch records on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile, schedule
+
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules import RULES
+from tests.support.shared_traces import read
+
+Step = Callable[[], object]
+_NAMES = ("repeated_work", "unread_results", "unread_gradients")
+WIDTH = 256
+"""That of the layers and of the batch: shapes tell nothing apart."""
+
+
+def found(step: Step, folder: Path, *, stacks: bool) -> list[str]:
+    """The rules on needless work that speak of a program."""
+    step()
+    path = folder / "run.pt.trace.json"
+    with profile(
+        activities=[ProfilerActivity.CPU],
+        schedule=schedule(wait=0, warmup=1, active=3, repeat=1),
+        on_trace_ready=lambda one: one.export_chrome_trace(str(path)),
+        record_shapes=True,
+        with_stack=stacks,
+    ) as prof:
+        for _ in range(4):
+            step()
+            prof.step()
+    rules = [RULES[name] for name in _NAMES]
+    return [row.rule for row in advise(read(path), rules=rules).rows]
+
+
+def training(**extras: bool) -> Step:
+    """Two layers and a head; what else the step does is named."""
+    body = torch.nn.Sequential(
+        torch.nn.Linear(WIDTH, WIDTH), torch.nn.GELU(), torch.nn.Linear(WIDTH, WIDTH)
+    )
+    head, side = torch.nn.Linear(WIDTH, 10), torch.nn.Linear(WIDTH, 4 * WIDTH)
+    kept = torch.ones(WIDTH, WIDTH).tril().softmax(-1)
+    trained: list[Any] = list(head.parameters())
+    if not extras.get("frozen"):
+        trained += body.parameters()
+    optimizer = torch.optim.SGD(trained, lr=0.01)
+
+    def step() -> None:
+        x = torch.randn(WIDTH, WIDTH)
+        mask = torch.ones(WIDTH, WIDTH).tril().softmax(-1) if extras.get("mask") else kept
+        x = body(mask @ x)
+        if extras.get("side"):
+            side(x)
+        loss = torch.nn.functional.cross_entropy(head(x), torch.randint(0, 10, (WIDTH,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stacks", [True, False])
+def test_what_is_needless_is_found_and_nothing_else(stacks: bool, tmp_path: Path) -> None:
+    assert found(training(), tmp_path, stacks=stacks) == []
+    assert found(training(mask=True), tmp_path, stacks=stacks) == ["repeated_work"]
+    assert found(training(side=True), tmp_path, stacks=stacks) == ["unread_results"]
+    assert found(training(frozen=True), tmp_path, stacks=stacks) == ["unread_gradients"]
