@@ -138,8 +138,8 @@ BLIND: dict[str, tuple[float, tuple[str, ...]]] = {
 }  # fmt: skip
 """The same of faults by an author who knew the list of rules, and not their code. An empty list: no
 rule is documented that could rightly find the fault. The lists were empty of nine that have rules
-now: `kept_weight_norm`, `attached_fake`, `every_score`, `without_cache`, `dense_gradients`, `frozen_in_optimizer`,
-`sorted_vocabulary`, `attached_state` and `half_on_host`."""
+now: `kept_weight_norm`, `attached_fake`, `every_score`, `without_cache`, `dense_gradients`,
+`frozen_in_optimizer`, `sorted_vocabulary`, `attached_state` and `half_on_host`."""
 
 BESIDE: dict[str, tuple[float, tuple[str, ...]]] = {
     "gradient_histograms": (0.25, ("side_work",)),

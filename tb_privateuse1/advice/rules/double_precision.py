@@ -13,7 +13,6 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.double_work import Rates, double_work
 from tb_privateuse1.i18n import say
-from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 
 

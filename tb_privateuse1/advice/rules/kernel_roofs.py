@@ -9,13 +9,14 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.slow_products import Slow, weight_reads
 from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.reach import Reach, reach
 from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64

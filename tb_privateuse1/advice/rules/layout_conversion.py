@@ -15,7 +15,6 @@ from tb_privateuse1.analysis.idioms.expanded_copies import repeated
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.i18n import say
-from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL, OPERATOR
 from tb_privateuse1.trace.table import I64, Bools

@@ -8,11 +8,12 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.recurrent_loops import ROUNDS, recurrent_loops
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 
 

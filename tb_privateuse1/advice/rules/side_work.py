@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import user_functions
@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.purpose.pieces import host_steps
 from tb_privateuse1.analysis.purpose.side_work import SideKind, SideWork, side_work
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.i18n import Text, fill, say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.table import I64

@@ -75,9 +75,12 @@ def test_a_scorecard_in_order_is_the_best_class() -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_no_line_that_fails_or_warns_is_passed(code: str) -> None:
-    assert grade(lines(**{code: "fail"}), GOOD).letter == ("E" if code in UNUSABLE else "D")
-    assert grade(lines(**{code: "warn"}), GOOD).letter in "BC"
-    assert grade(lines(**{code: "unknown"}), GOOD).letter == "B"
+    failed: dict[str, Verdict] = {code: "fail"}
+    warned: dict[str, Verdict] = {code: "warn"}
+    unknown: dict[str, Verdict] = {code: "unknown"}
+    assert grade(lines(**failed), GOOD).letter == ("E" if code in UNUSABLE else "D")
+    assert grade(lines(**warned), GOOD).letter in "BC"
+    assert grade(lines(**unknown), GOOD).letter == "B"
 
 
 def test_the_work_of_known_length_limits_the_class() -> None:

@@ -97,5 +97,4 @@ def test_the_class_of_the_backend_has_its_meaning() -> None:
 
 @pytest.mark.parametrize("stated", [None, "A", {"class": "F", "checked": "x"}, {"class": "A"}])
 def test_what_is_no_class_is_none(stated: object) -> None:
-    facts = {"tb_privateuse1": {"accuracy": stated}}
-    assert quality(trace(*doubtful(), **facts)).accuracy is None
+    assert quality(trace(*doubtful(), tb_privateuse1={"accuracy": stated})).accuracy is None
