@@ -96,7 +96,8 @@ def _parser(arguments: Sequence[str] | None = None) -> Parser:
     chosen = next((a for a in arguments or () if not a.startswith("-")), None)
     for name, what in COMMANDS.items():
         if arguments is None or name == chosen:
-            importlib.import_module(f"tb_privateuse1.cli.{name}").add(commands)
+            module = f"tb_privateuse1.cli.{name.replace('-', '_')}"
+            importlib.import_module(module).add(commands)
         else:
             commands.add_parser(name, help=what, add_help=False)
     return parser

@@ -31,9 +31,13 @@ COMMANDS = {
     "record": "ask a running job for a recording, and wait for its traces",
     "cache": "show or clear the cache of traces that were read",
     "merge": "write a Chrome trace with the inferred device timeline",
+    "new-backend": "write the skeleton of a PrivateUse1 backend, with tests and a CI workflow",
     "demo": "show the sample runs, or yours, in TensorBoard",
 }
-"""The commands by name, each a module of this room, with what it does: in the order of the help."""
+"""The commands by name, each a module of this room, with what it does: in the order of the help.
+
+``new-backend`` is in ``new_backend.py``.
+"""
 RENAMED = {"advise": "advice"}
 """Commands of the last version by their old name, for one release (docs/reference/stability.md)."""
 

@@ -1,6 +1,6 @@
 // The native route of the profiler: kernels, copies and runtime calls as the device measured them.
 // A backend with it needs no ProfilerStubs; users get a timeline from torch.profiler as it is.
-#include "profilers.h"
+#include "kineto_profiler.h"
 
 #include <atomic>
 #include <libkineto.h>

@@ -6,7 +6,8 @@
 #include "config.h"
 #include "device.h"
 #include "external_id.h"
-#include "profilers.h"
+#include "kineto_profiler.h"
+#include "profiler_stubs.h"
 #include "random.h"
 
 namespace py = pybind11;
