@@ -27,7 +27,9 @@ _KEPT = {"allocator.h", "profiler_stubs.h"}
 
 def shared(name: str) -> Callable[[str], str]:
     """Return the function that builds a shared file, whatever its text is today."""
-    return lambda _: "\n".join(lines((_REFERENCE / name).read_text())) + "\n"
+    return lambda _: re.sub(
+        r"\n{3,}", "\n\n", "\n".join(lines((_REFERENCE / name).read_text())) + "\n"
+    )
 
 
 def lines(text: str) -> Iterator[str]:

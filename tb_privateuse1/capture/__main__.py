@@ -17,6 +17,8 @@ from torch.profiler import schedule
 from tb_privateuse1 import capture
 from tb_privateuse1.capture.program_steps import BY, ProgramSteps
 
+CHECK = "--check"
+"""The option that asks for the conformance kit."""
 _FEWEST_BETWEEN = 3
 """Steps of a ring: one warms the profiler up, one is recorded, one is not."""
 
@@ -28,6 +30,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
+    add(CHECK, action="store_true",
+        help="judge the backend instead, see docs/guide/conformance.md; it must come first")  # fmt: skip
     add("--logdir", default="log", help="where trace and sidecar are written")
     add("--worker-name", help="in the files' names; by default host, process and rank")
     add("--wait", type=_count, default=2, help="steps before the profiler starts")
@@ -158,9 +162,26 @@ def _run(options: argparse.Namespace) -> None:
         runpy.run_path(options.program, run_name="__main__")
 
 
+def _check(arguments: list[str]) -> int:
+    """Run the conformance kit, which stands above the capture and is not in its wheel."""
+    try:
+        kit: Any = importlib.import_module("tb_privateuse1.conformance")
+    except ModuleNotFoundError as error:
+        sys.stderr.write(
+            f"tb_privateuse1: --check reads recordings, which tb-privateuse1-capture alone cannot "
+            f"({error}): pip install tb-privateuse1\n"
+        )
+        return 2
+    return int(kit.main(arguments))
+
+
 def main() -> None:
     """Record the program that the command line names; its exceptions and exit code are its own."""
+    if sys.argv[1:2] == [CHECK]:
+        sys.exit(_check(sys.argv[1:]))
     options = _parser().parse_args()
+    if options.check:
+        _parser().error(f"{CHECK} must come first")
     if options.active < 1:
         _parser().error("--active must be 1 or more")
     if options.on_demand and options.steps_by == "none":

@@ -47,7 +47,7 @@ def build(
     """
     rows = read_rows(inner.kineto_results.events(), backend, cycle)
     elapsed = rows.elapsed_us
-    resolution = _resolution_us([value for value in elapsed if value])
+    resolution = resolution_us([value for value in elapsed if value])
     _check_presence(elapsed, cycle)
     _check_unit(rows, calibration, cycle)
     if calibration.doubt is not None:
@@ -91,7 +91,7 @@ def build(
     }
 
 
-def _resolution_us(times: Sequence[int]) -> int:
+def resolution_us(times: Sequence[int]) -> int:
     """The grid that all device times lie on; 1 us, torch's own, if that may be chance."""
     distinct = set(times)
     divisor = math.gcd(*distinct)

@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <stdexcept>
@@ -11,6 +13,32 @@ std::atomic<std::shared_ptr<const Config>>& current() {
   static auto* value = new std::atomic<std::shared_ptr<const Config>>(std::make_shared<const Config>());
   return *value;
 }
+
+// Where each is made: profiler_stubs, guard, stream, launch, allocator, kineto_profiler, refdevice/faults.py.
+constexpr std::array kFaults = {
+    "",
+    "no_events",
+    "query_done",
+    "query_never",
+    "wait_returns",
+    "wait_throws",
+    "batches",
+    "device_index",
+    "elapsed_throws",
+    "elapsed_slow",
+    "backwards",
+    "wait_ignored",
+    "memory",
+    "fork_hangs",
+    "threads",
+    "event_unit",
+    "times_unit",
+    "no_correlation",
+    "kineto_clock",
+    "operator_waits",
+    "cpu_fallback",
+    "unnamed_streams",
+    "no_event_times"};
 
 void require(bool ok, const char* message) {
   if (!ok) {
@@ -40,7 +68,10 @@ void set_config(Config next) {
       next.elapsed_kind == "event" || next.elapsed_kind == "kernel_sum" || next.elapsed_kind == "host",
       "elapsed_kind must be 'event', 'kernel_sum' or 'host'");
   require(std::abs(next.clock_drift_ppm) <= 1000, "clock_drift_ppm must lie within 1000");
-  require(next.elapsed_unit == "us" || next.elapsed_unit == "ms", "elapsed_unit must be 'us' or 'ms'");
+  require(
+      next.elapsed_unit == "us" || next.elapsed_unit == "ms" || next.elapsed_unit == "ns",
+      "elapsed_unit must be 'us', 'ms' or 'ns'");
+  require(std::find(kFaults.begin(), kFaults.end(), next.fault) != kFaults.end(), "there is no such fault");
   next.epoch = config()->epoch + 1;
   current().store(std::make_shared<const Config>(std::move(next)));
 }

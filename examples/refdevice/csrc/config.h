@@ -30,11 +30,15 @@ struct Config {
   std::string elapsed_kind = "event"; // "event", "kernel_sum" or "host"
   int64_t elapsed_resolution_ns = 1000;
   double clock_drift_ppm = 0.0; // by how much the device's clock runs faster than the host's
-  std::string elapsed_unit = "us"; // "us" is right, "ms" is the mistake that many backends make
+  std::string elapsed_unit = "us"; // "us" is right, "ms" is the mistake that many backends make, "ns" a rarer one
+  std::string fault; // a mistake of other backends, for the conformance kit: README.md has their names; "": none
 
   int64_t epoch = 0; // counts set_config(), set by it
   bool host_synchronous() const {
     return elapsed_kind == "host";
+  }
+  bool has(const char* mistake) const {
+    return fault == mistake;
   }
 };
 

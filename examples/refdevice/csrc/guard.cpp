@@ -1,8 +1,11 @@
 // Devices, streams and events as torch's generic code asks for them: torch.Stream, torch.Event,
 // torch.accelerator, the autograd engine and `with torch.device(...)`.
+#include <stdexcept> // reference only
+
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "activity_log.h"
+#include "config.h"
 #include "device.h"
 #include "event.h"
 #include "launch.h"
@@ -33,6 +36,23 @@ Stream& unwrap(const c10::Stream& wrapped) {
 MarkState* recorded(void* event) {
   return event == nullptr ? nullptr : static_cast<Mark*>(event)->get();
 }
+
+// Reference only {
+// What a query says: the truth, unless the backend is to have a mistake.
+bool err_in_query(bool done) {
+  const auto config = refdev::config();
+  return (done || config->has("query_done")) && !config->has("query_never");
+}
+
+// Whether the host waits for the device: it does, unless the backend is to have a mistake.
+bool waits() {
+  const auto config = refdev::config();
+  if (config->has("wait_throws")) {
+    throw std::runtime_error("refdev: this backend does not support waiting for its device");
+  }
+  return !config->has("wait_returns");
+}
+// Reference only }
 
 struct Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override {
@@ -74,13 +94,16 @@ struct Guard final : public c10::impl::DeviceGuardImplInterface {
     return before;
   }
   bool queryStream(const c10::Stream& of) const override {
-    return Stream::done(*unwrap(of).tail());
+    return err_in_query(Stream::done(*unwrap(of).tail())); // reference only
+    // Vendor: return Stream::done(*unwrap(of).tail());
   }
   void synchronizeStream(const c10::Stream& of) const override {
+    if (!waits()) { return; } // reference only
     synchronize(unwrap(of));
   }
   void synchronizeDevice(const c10::DeviceIndex index) const override {
     CallScope call("refdevDeviceSynchronize", next_correlation());
+    if (!waits()) { return; } // reference only
     synchronize_device(index);
   }
 
@@ -92,15 +115,18 @@ struct Guard final : public c10::impl::DeviceGuardImplInterface {
     *static_cast<Mark*>(*event) = unwrap(on).record();
   }
   void block(void* event, const c10::Stream& on) const override {
+    if (config()->has("wait_ignored")) { return; } // reference only
     if (recorded(event) != nullptr) {
       CallScope call("refdevStreamWaitEvent", next_correlation());
       unwrap(on).wait_for(*static_cast<Mark*>(event));
     }
   }
   bool queryEvent(void* event) const override {
-    return recorded(event) == nullptr || Stream::done(*recorded(event));
+    return recorded(event) == nullptr || err_in_query(Stream::done(*recorded(event))); // reference only
+    // Vendor: return recorded(event) == nullptr || Stream::done(*recorded(event));
   }
   void synchronizeEvent(void* event) const override {
+    if (!waits()) { return; } // reference only
     if (recorded(event) != nullptr) {
       CallScope call("refdevEventSynchronize", next_correlation());
       Stream::synchronize(*recorded(event));
@@ -108,8 +134,10 @@ struct Guard final : public c10::impl::DeviceGuardImplInterface {
   }
   double elapsedTime(void* first, void* second, const c10::DeviceIndex) const override {
     TORCH_CHECK(recorded(first) != nullptr && recorded(second) != nullptr, "refdev: both events must be recorded");
-    TORCH_CHECK(queryEvent(first) && queryEvent(second), "refdev: both events must be completed");
-    return static_cast<double>(exact_elapsed_ns(*recorded(first), *recorded(second))) / 1e6; // ms, as torch wants it
+    TORCH_CHECK(Stream::done(*recorded(first)) && Stream::done(*recorded(second)), "refdev: both events must be completed");
+    const double ms = static_cast<double>(exact_elapsed_ns(*recorded(first), *recorded(second))) / 1e6; // as torch wants it
+    if (config()->has("event_unit")) { return ms * 1e3; } // reference only
+    return ms;
   }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
     delete static_cast<Mark*>(event);

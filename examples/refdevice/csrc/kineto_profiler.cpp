@@ -10,6 +10,7 @@
 #include <torch/csrc/profiler/standalone/privateuse1_profiler.h>
 
 #include "activity_log.h"
+#include "config.h"
 #include "device.h"
 
 namespace refdev {
@@ -74,11 +75,15 @@ class Session final : public libkineto::IActivityProfilerSession {
         activity.flow.type = 0; // a wait: no arrow leads from it
       }
     }
+    const auto config = refdev::config();
+    const int64_t off = config->has("kineto_clock") ? 3'000'000 : 0;
+    const int64_t apart = config->has("no_correlation") ? 1'000'000 : 0;
     for (const Activity& each : content.activities) {
-      auto& activity = add(type_of(each.kind), *each.name, each.start_ns, each.end_ns, each.correlation);
+      auto& activity =
+          add(type_of(each.kind), *each.name, each.start_ns + off, each.end_ns + off, each.correlation + apart);
       activity.device = each.device;
       activity.resource = each.stream;
-      describe(activity, each.external_id, operator_of);
+      describe(activity, apart != 0 ? 0 : each.external_id, operator_of);
       activity.addMetadata("device", each.device);
       activity.addMetadata("stream", each.stream);
       if (each.kind != Kind::kernel) {

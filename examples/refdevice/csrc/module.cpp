@@ -59,7 +59,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
       .def_readwrite("elapsed_kind", &Config::elapsed_kind)
       .def_readwrite("elapsed_resolution_ns", &Config::elapsed_resolution_ns)
       .def_readwrite("clock_drift_ppm", &Config::clock_drift_ppm)
-      .def_readwrite("elapsed_unit", &Config::elapsed_unit);
+      .def_readwrite("elapsed_unit", &Config::elapsed_unit)
+      .def_readwrite("fault", &Config::fault);
   m.def("config", [] { return Config(*refdev::config()); });
   m.def("set_config", &refdev::set_config);
 

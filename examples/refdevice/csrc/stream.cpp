@@ -26,11 +26,14 @@ void note_lateness(int64_t late_ns) {
 constexpr auto kLookEvery = std::chrono::microseconds(50);
 constexpr int kLooks = 400;
 
+constexpr int kBatch = 64; // launches that a device with the fault "batches" waits for
+constexpr int64_t kBackwards = 300'000; // by how much each eighth mark of one with the fault "backwards" is early, ns
+
 const pid_t first_process = getpid();
 } // namespace
 
 void only_in_first_process() {
-  if (getpid() != first_process) {
+  if (getpid() != first_process && !config()->has("fork_hangs")) {
     throw std::runtime_error("refdev: cannot be used in a forked process, start it with spawn");
   }
 }
@@ -85,10 +88,39 @@ Span Stream::launch(int64_t duration_ns, std::function<void()> compute) {
   tail_ns_ = span.end_ns;
   kernel_sum_ns_ += duration_ns;
   unfinished_.push_back(span.end_ns);
+  hold(*config, span.launch_ns, nullptr);
   while (unfinished_.size() > 1 && unfinished_.front() <= span.launch_ns) {
     unfinished_.pop_front();
   }
   return span;
+}
+
+void Stream::hold(const Config& config, int64_t since_ns, const Mark& mark) {
+  if (!config.has("batches")) {
+    return;
+  }
+  held_since_ns_ = held_since_ns_ == 0 ? since_ns : held_since_ns_;
+  if (mark != nullptr) {
+    held_marks_.push_back(mark);
+  } else if (++held_ >= kBatch) {
+    let_go();
+  }
+}
+
+// All of the batch comes as much later as its first launch was held back. The log has it without that.
+void Stream::let_go() {
+  const int64_t later = held_since_ns_ == 0 ? 0 : now_ns() - held_since_ns_;
+  tail_ns_ += later;
+  for (const Mark& mark : held_marks_) {
+    mark->time_ns += later;
+  }
+  held_marks_.clear();
+  held_since_ns_ = held_ = 0;
+}
+
+void Stream::begin_batch() {
+  std::lock_guard launch_lock(launch_mutex_);
+  let_go();
 }
 
 // A device without a queue: the operator runs on the host's thread, for as long as that takes.
@@ -120,8 +152,10 @@ Mark Stream::record() {
   } else {
     // The timestamp is taken when the record is done, so two in a row are event_cost_ns apart.
     tail_ns_ = std::max(now_ns() + config->launch_latency_ns, tail_ns_) + config->event_cost_ns;
-    mark->time_ns = tail_ns_;
+    const bool early = config->has("backwards") && ++marks_ % 8 == 0;
+    mark->time_ns = early ? tail_ns_ - kBackwards : tail_ns_;
     mark->ticket = submitted_;
+    hold(*config, now_ns(), mark);
   }
   return mark;
 }
@@ -139,6 +173,7 @@ void Stream::wait_for(const Mark& mark) {
 
 Mark Stream::tail() {
   only_in_first_process();
+  begin_batch();
   auto mark = std::make_shared<MarkState>();
   mark->stream = this;
   std::lock_guard launch_lock(launch_mutex_);
@@ -155,6 +190,7 @@ void Stream::synchronize() {
 
 void Stream::synchronize(const MarkState& mark) {
   Stream& recorded_on = *mark.stream;
+  recorded_on.begin_batch();
   recorded_on.submitted_changed_.notify_one(); // whoever waits wants the worker to look now
   wait_until(mark.time_ns);
   bool late = false;
@@ -179,6 +215,7 @@ void Stream::synchronize(const MarkState& mark) {
 
 bool Stream::done(const MarkState& mark) {
   only_in_first_process();
+  mark.stream->begin_batch();
   std::lock_guard lock(mark.stream->mutex_);
   return mark.stream->completed_ >= mark.ticket && now_ns() >= mark.time_ns;
 }

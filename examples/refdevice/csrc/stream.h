@@ -10,6 +10,7 @@
 #include <mutex>
 #include <random>
 #include <thread>
+#include <vector>
 
 namespace refdev {
 
@@ -62,6 +63,9 @@ class Stream {
   static void synchronize(const MarkState& mark);
   static bool done(const MarkState& mark);
 
+  // A device that is to begin with a batch of launches only when it is full, or waited for: begins.
+  void begin_batch();
+
   // Runs what is queued and ends the worker; for the end of the process.
   void stop();
 
@@ -79,6 +83,8 @@ class Stream {
   void wait_for_ticket(uint64_t ticket);
   int64_t noisy(int64_t duration_ns, const Config& config);
   Span run_now(std::function<void()> compute);
+  void hold(const Config& config, int64_t since_ns, const Mark& mark); // needs launch_mutex_
+  void let_go(); // needs launch_mutex_
 
   const int device_;
   const int id_;
@@ -87,6 +93,10 @@ class Stream {
   int64_t tail_ns_ = 0; // when the device has done all that was launched
   int64_t kernel_sum_ns_ = 0; // of all launches
   std::deque<int64_t> unfinished_; // ends of the last queue_depth launches
+  int64_t held_since_ns_ = 0; // when the first launch of a batch was held back; 0: there is none
+  int held_ = 0; // launches
+  std::vector<Mark> held_marks_;
+  int64_t marks_ = 0;
   int64_t noise_epoch_ = -1;
   std::mt19937_64 noise_;
 

@@ -12,7 +12,7 @@ from . import extension
 
 _C = extension.load()  # allocator, guard, hooks and operators register as the library is loaded
 
-from . import device, truth  # noqa: E402
+from . import device, faults, truth  # noqa: E402
 from .settings import config, configure, configure_from_environment  # noqa: E402
 
 __all__ = ["config", "configure", "register_kineto", "register_stubs", "truth"]
@@ -45,6 +45,9 @@ torch._register_device_module("refdev", device)
 torch.utils.generate_methods_for_privateuse1_backend()
 
 configure_from_environment(os.environ)
+_fault = str(config()["fault"])
+faults.remove_what_is_not_named(device, _fault)
+_library = faults.compute_on_the_cpu(_fault)
 _C.listen_for_external_ids()
 if os.environ.get("REFDEVICE_STUBS", "1") != "0":
     register_stubs()

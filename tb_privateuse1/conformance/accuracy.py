@@ -1,0 +1,70 @@
+"""The accuracy class of a backend: what a recording of it can say about the device.
+
+The class is that of the weakest link. A backend that measures only sums cannot be better than C,
+however well they are measured; a line that fails makes every figure doubtful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tb_privateuse1.conformance.lines import Line
+from tb_privateuse1.conformance.truth import Truth
+
+MEANINGS = {
+    "A": "When each kernel ran is measured: starts and durations are known to a few µs, and "
+    "bounds held for work of known length.",
+    "B": "When each kernel ran is inferred from measured events: bounds held for work of known "
+    "length, and may be wide.",
+    "C": "How long the device worked is known, when each kernel ran only roughly: bounds were not "
+    "proven for this backend.",
+    "D": "There are device times, but a requirement fails: check each figure before it is used.",
+    "E": "Only the host is recorded: there are no usable device times.",
+}
+UNUSABLE = frozenset(
+    {"renamed", "registered", "stubs_called", "elapsed_read", "elapsed_unit", "asynchronous"}
+)
+"""Requirements without which no device time is left, where they fail."""
+_PROVEN = 0.95
+"""The share of bounds that must hold for A and B: they are meant to hold in 19 of 20 cases."""
+_FEW_NS = 10_000
+"""The bound of a start that still tells two kernels of a training apart: these take 10 µs or so."""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A class from A to E, and why it is no better."""
+
+    letter: str
+    reason: str
+
+    @property
+    def meaning(self) -> str:
+        """Return what a recording of this class can say."""
+        return MEANINGS[self.letter]
+
+
+def grade(lines: Sequence[Line], truth: Truth | None) -> Grade:
+    """Return the class that all lines, and the work of known length, allow."""
+    verdict = {line.requirement.code: line.answer.verdict for line in lines}
+    failed = [code for code, one in verdict.items() if one == "fail"]
+    if lost := [code for code in failed if code in UNUSABLE]:
+        return Grade("E", f"fails: {', '.join(lost)}")
+    if failed:
+        return Grade("D", f"fails: {', '.join(failed)}")
+    if truth is None:
+        return Grade("C", "work of known length could not be recorded")
+    if verdict.get("elapsed_kind") == "warn":
+        return Grade("C", "elapsed times are sums of kernels")
+    if truth.coverage < _PROVEN:
+        return Grade("C", f"{truth.coverage:.0%} of the bounds held")
+    doubtful = [code for code, one in verdict.items() if one == "warn"]
+    if doubtful:
+        return Grade("B", f"warns: {', '.join(doubtful)}")
+    unknown = [code for code, one in verdict.items() if one == "unknown"]
+    if unknown:
+        return Grade("B", f"unknown: {', '.join(unknown)}")
+    if truth.start_bound_ns > _FEW_NS:
+        return Grade("B", f"starts are known to {truth.start_bound_ns / 1000:.0f} µs")
+    return Grade("A", "no line fails or warns")

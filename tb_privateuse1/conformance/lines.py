@@ -1,0 +1,63 @@
+"""What the scorecard has: requirements, their answers, and the lines that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tb_privateuse1.conformance.subject import Subject
+
+Verdict = Literal["ok", "warn", "fail", "unknown", "none"]
+"""``none``: the requirement is of a route that this backend does not offer."""
+Route = Literal["any", "events", "native"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one check found: the verdict, and what was measured, in words and as numbers."""
+
+    verdict: Verdict
+    measured: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One line of the scorecard.
+
+    ``code`` names it in ``--only``, JSON and tests. ``consequence`` says what a recording lacks
+    without it, ``remedy`` has the lines of C++ or Python that correct it.
+    """
+
+    code: str
+    title: str
+    consequence: str
+    remedy: str
+    check: Callable[[Subject], Answer]
+    route: Route = "any"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A requirement with its answer."""
+
+    requirement: Requirement
+    answer: Answer
+
+
+def ask(requirement: Requirement, subject: Subject) -> Line:
+    """Return the line of a requirement; never raises.
+
+    A check that cannot be carried out says why, and judges nothing.
+    """
+    if requirement.route not in ("any", *subject.routes):
+        return Line(requirement, Answer("none", f"no {_ROUTES[requirement.route]}"))
+    try:
+        return Line(requirement, requirement.check(subject))
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Line(requirement, Answer("unknown", f"could not be checked: {said}"))
+
+
+_ROUTES = {"events": "ProfilerStubs", "native": "Kineto profiler that records the device"}

@@ -1,0 +1,79 @@
+"""Run the requirements on a backend, and put the lines, the truth and the class together."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from tb_privateuse1.capture import accuracy as kept
+from tb_privateuse1.conformance.accuracy import Grade, grade
+from tb_privateuse1.conformance.lines import Line, ask
+from tb_privateuse1.conformance.requirements import KNOWN, REQUIREMENTS
+from tb_privateuse1.conformance.subject import Subject
+from tb_privateuse1.conformance.truth import Truth, attempt
+
+SCHEMA = "tb_privateuse1.conformance/1"
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """What the kit found for one backend."""
+
+    identity: dict[str, str]
+    lines: tuple[Line, ...]
+    truth: Truth | None
+    grade: Grade | None
+    """None where only some lines were asked for."""
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the form of ``--json``."""
+        return {
+            "schema": SCHEMA,
+            **self.identity,
+            "class": self.grade and self.grade.letter,
+            "meaning": self.grade and self.grade.meaning,
+            "reason": self.grade and self.grade.reason,
+            "seconds": round(self.seconds, 1),
+            "lines": [
+                {
+                    "code": line.requirement.code,
+                    "title": line.requirement.title,
+                    "verdict": line.answer.verdict,
+                    "measured": line.answer.measured,
+                    "values": line.answer.values,
+                    "consequence": line.requirement.consequence,
+                    "remedy": line.requirement.remedy,
+                }
+                for line in self.lines
+            ],
+            "truth": self.truth and self.truth.as_json(),
+        }
+
+
+def judge(subject: Subject, only: Collection[str] = ()) -> Scorecard:
+    """Return the scorecard of a backend, with the class if no lines are left out."""
+    began = time.monotonic()
+    asked = [one for one in REQUIREMENTS if not only or one.code in only]
+    lines = tuple(ask(one, subject) for one in asked)
+    measured = None if only and not KNOWN & set(only) else attempt(subject)
+    truth = None if isinstance(measured, str) else measured
+    found = None if only else grade(lines, truth)
+    return Scorecard(
+        kept.identity(subject.name), lines, truth, found, time.monotonic() - began
+    )
+
+
+def keep(card: Scorecard) -> None:
+    """Leave the class where recordings of the backend find it; raises OSError."""
+    if card.grade is None:
+        return
+    path = kept.result_file(card.identity["backend"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    content = {**card.identity, "class": card.grade.letter, "checked": today}
+    path.write_text(json.dumps(content), encoding="utf-8")

@@ -1,0 +1,169 @@
+"""The backend that is judged: its names and routes, and work on it that several checks need."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import torch
+from torch.autograd.profiler import profile as autograd_profile
+
+from tb_privateuse1.capture import backend, native_probe
+from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
+from tb_privateuse1.capture.calibration.queue_costs import long_work
+from tb_privateuse1.capture.result_rows import is_operator
+
+_LONG_NS = 150_000
+"""Of one operator: many times its launch, so that a row of them keeps the device behind the host."""
+_MOST_CPU_NS = 500_000_000
+"""Processor time to find it: a device that computes on the host takes as much of it."""
+BACKLOG = 24
+"""Operators in a row that are a backlog: 3.6 ms and more, longer than most pauses of a host."""
+_TRIES = 5
+
+
+class Row(NamedTuple):
+    """An operator or range that torch recorded events around."""
+
+    name: str
+    start_ns: int
+    host_ns: int
+    thread: int
+    elapsed: int | None
+    """As torch returns it: -1 without events, None if it raised."""
+    failed: str | None
+    streams: tuple[int, ...] | None
+    """Device, and the streams of both events, if the backend says so."""
+    times_ns: tuple[int, ...] | None
+    """When the device executed both events, if the backend says so."""
+
+    @property
+    def end_ns(self) -> int:
+        """Return when the host had ended the range."""
+        return self.start_ns + self.host_ns
+
+
+class Subject:
+    """A backend and one of its devices. All of it is on the calling thread."""
+
+    def __init__(self, index: int | None = None) -> None:
+        self.name = backend.backend_name()
+        self.module: Any = getattr(torch, self.name, None)
+        self.device = self.name if index is None else f"{self.name}:{index}"
+        if index is not None:
+            torch.accelerator.set_device_index(index)
+
+    @cached_property
+    def stubs(self) -> bool | None:
+        """Whether the vendor registered ``ProfilerStubs``; None if that cannot be asked."""
+        return backend.has_stubs()
+
+    @cached_property
+    def native(self) -> bool | None:
+        """Whether torch's own profiler records the device; None if it could not be tried."""
+        registered = backend.has_native_profiler()
+        return native_probe.records_device(self.name, registered).recorded
+
+    @cached_property
+    def routes(self) -> tuple[str, ...]:
+        """Return which of the profiler's routes the backend offers."""
+        events = () if self.stubs is False or backend.missing_internals() else ("events",)
+        return (*events, *(("native",) if self.native else ()))
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What the capture itself measures before its first recording."""
+        return calibrate(self.name)
+
+    @cached_property
+    def long_values(self) -> Any:
+        """Return values on which one operator in place takes 0.15 ms and more, if any do."""
+        return long_work(self.name, time.process_time_ns(), _LONG_NS, _MOST_CPU_NS)[0]
+
+    def event(self, timing: bool = False) -> Any:
+        """Return a new event of the device; raises what the backend raises."""
+        try:
+            return torch.Event(device=self.name, enable_timing=timing)
+        except Exception:  # an older torch, or a guard that makes no events
+            return self.module.Event(enable_timing=timing)
+
+    def launch(self, count: int = BACKLOG) -> None:
+        """Launch ``count`` long operators in a row, without a wait."""
+        for _ in range(count):
+            self.long_values.mul_(1.0)
+
+    def read_back(self) -> int:
+        """Return how long it took to read a value of the last operator, in ns.
+
+        That waits whatever ``synchronize`` does: the value must be there.
+        """
+        before = time.perf_counter_ns()
+        self.long_values[0].item()
+        return time.perf_counter_ns() - before
+
+    @cached_property
+    def backlog_ns(self) -> int:
+        """Return the least time from the launch of a backlog until its value was read."""
+        return min(self._timed_backlog() for _ in range(_TRIES))
+
+    @cached_property
+    def idle_read_ns(self) -> int:
+        """Return the median time to read a value that is there already."""
+        self.read_back()
+        return int(statistics.median(self.read_back() for _ in range(_TRIES)))
+
+    def _timed_backlog(self) -> int:
+        self.read_back()
+        before = time.perf_counter_ns()
+        self.launch()
+        self.read_back()
+        return time.perf_counter_ns() - before
+
+    def rows(self, work: Callable[[], object]) -> list[Row]:
+        """Return the rows that torch records of ``work`` with the vendor's events."""
+        with autograd_profile(use_device=self.name, use_kineto=False) as probe:
+            work()
+            self.read_back()
+        found = [row for row in probe.kineto_results.events() if row.correlation_id() > 0]
+        return [self._row(row) for row in found if is_operator(row)]
+
+    @cached_property
+    def sample(self) -> list[Row]:
+        """Return rows of operators of many lengths, nested in ranges, one stream."""
+        self.launch(1)
+        return self.rows(self._sample_work)
+
+    def _sample_work(self) -> None:
+        for count in range(1, 9):
+            with torch.autograd.profiler.record_function(f"tb_privateuse1::row_{count}"):
+                for n in range(count):
+                    part = self.long_values[: self.long_values.numel() * (n + 1) // count]
+                    part.mul_(1.0)
+                part.add_(0.0)
+
+    def _row(self, row: Any) -> Row:
+        elapsed = failed = None
+        streams = times = None
+        try:
+            elapsed = int(row.privateuse1_elapsed_us())
+            if elapsed >= 0:
+                streams, times = self._told("elapsed_streams"), self._told("event_times")
+        except Exception as error:
+            failed = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Row(
+            row.name(),
+            int(row.start_ns()),
+            int(row.duration_ns()),
+            int(row.start_thread_id()),
+            elapsed,
+            failed,
+            streams,
+            times,
+        )
+
+    def _told(self, function: str) -> tuple[int, ...] | None:
+        call = getattr(self.module, function, None)
+        return None if call is None else tuple(map(int, call()))
