@@ -1,3 +1,5 @@
+// Device memory. Copy: the reports to the profiler, on the thread that allocates or frees; statistics;
+// host_view only where the host can read the memory. Replace: aligned_alloc and free.
 #include "allocator.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Devices, streams and events as torch's generic code asks for them: torch.Stream, torch.Event,
-// torch.accelerator, the autograd engine and `with torch.device(...)`.
+// torch.accelerator, the autograd engine and `with torch.device(...)`. Copy: all of it; it calls the runtime.
 #include <stdexcept> // reference only
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>

@@ -1,5 +1,6 @@
 // The native route of the profiler: kernels, copies and runtime calls as the device measured them.
 // A backend with it needs no ProfilerStubs; users get a timeline from torch.profiler as it is.
+// Copy: the session and its profiler. Replace: kineto_log, by your tracing library.
 #include "kineto_profiler.h"
 
 #include <atomic>

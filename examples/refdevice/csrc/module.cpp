@@ -1,4 +1,5 @@
 // The extension module refdevice._C: what Python needs beyond torch's own streams, events and tensors.
+// Copy: manual_seed to launch_log_stop, elapsed_streams and event_times. Not for a vendor: Config, truth.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -42,7 +42,10 @@ def register_kineto(way: str = "1") -> None:
 # Without the renaming, the profiler's `use_device` and `device="refdev"` know nothing of it.
 torch.utils.rename_privateuse1_backend("refdev")
 torch._register_device_module("refdev", device)
-torch.utils.generate_methods_for_privateuse1_backend()
+torch.utils.generate_methods_for_privateuse1_backend(
+    for_storage=True,  # Storage.refdev(); there are no kernels for quantized values
+    unsupported_dtype=[torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint8, torch.qint32],
+)
 
 configure_from_environment(os.environ)
 _fault = str(config()["fault"])
