@@ -108,5 +108,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("register_kineto_profiler", &refdev::register_kineto_profiler);
   m.def("register_with_libkineto", &refdev::register_with_libkineto);
   m.def("record_no_activities", &refdev::record_no_activities);
+  m.def("record_counters", &refdev::record_counters);
   m.def("listen_for_external_ids", &refdev::listen_for_external_ids);
 }

@@ -27,15 +27,17 @@ def register_kineto(way: str = "1") -> None:
     """Turn the profiler's native route on. The import does, as REFDEVICE_KINETO says.
 
     ``1``: by torch's registry; ``direct``: with libkineto itself, past torch; ``empty``: by the
-    registry, but the profiler records nothing.
+    registry, but the profiler records nothing; ``counters``: by the registry, with a counter.
     """
-    if way not in ("1", "direct", "empty"):
-        raise ValueError(f"the way to register must be 1, direct or empty, not {way!r}")
+    if way not in ("1", "direct", "empty", "counters"):
+        raise ValueError(f"register by 1, direct, empty or counters, not by {way!r}")
     if way == "direct":
         _C.register_with_libkineto()
         return
     if way == "empty":
         _C.record_no_activities()
+    if way == "counters":
+        _C.record_counters()
     _C.register_kineto_profiler()
 
 
