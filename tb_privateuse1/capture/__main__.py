@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add(CHECK, action="store_true",
-        help="judge the backend instead, see docs/guide/conformance.md; it must come first")  # fmt: skip
+        help="judge the backend instead (docs/guide/conformance.md); comes first")  # fmt: skip
     add("--logdir", default="log", help="where trace and sidecar are written")
     add("--worker-name", help="in the files' names; by default host, process and rank")
     add("--wait", type=_count, default=2, help="steps before the profiler starts")
@@ -163,7 +163,10 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _check(arguments: list[str]) -> int:
-    """Run the conformance kit, which stands above the capture and is not in its wheel."""
+    """Run the conformance kit, which stands above the capture and is not in its wheel.
+
+    By its name, as the capture imports nothing that reads recordings.
+    """
     try:
         kit: Any = importlib.import_module("tb_privateuse1.conformance")
     except ModuleNotFoundError as error:

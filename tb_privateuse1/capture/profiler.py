@@ -14,6 +14,7 @@ from torch.profiler.profiler import ProfilerAction
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1.capture import backend, output_files, replacement
+from tb_privateuse1.capture.accuracy import known_class
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
 from tb_privateuse1.capture.calibration.queue_costs import plant_test
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
@@ -330,6 +331,7 @@ class DeviceProfiler(torch_profile):
                 "backend": self.backend,
                 "route": self.route,
                 "reason": self._plan.reason,
+                "accuracy": known_class(self.backend),
                 "warnings": self.notes.as_json(),
             }
             self.add_metadata_json(METADATA, json.dumps(about))

@@ -11,17 +11,8 @@ from dataclasses import dataclass
 
 from tb_privateuse1.conformance.lines import Line
 from tb_privateuse1.conformance.truth import Truth
+from tb_privateuse1.trace.accuracy import MEANINGS
 
-MEANINGS = {
-    "A": "When each kernel ran is measured: starts and durations are known to a few µs, and "
-    "bounds held for work of known length.",
-    "B": "When each kernel ran is inferred from measured events: bounds held for work of known "
-    "length, and may be wide.",
-    "C": "How long the device worked is known, when each kernel ran only roughly: bounds were not "
-    "proven for this backend.",
-    "D": "There are device times, but a requirement fails: check each figure before it is used.",
-    "E": "Only the host is recorded: there are no usable device times.",
-}
 UNUSABLE = frozenset(
     {"renamed", "registered", "stubs_called", "elapsed_read", "elapsed_unit", "asynchronous"}
 )

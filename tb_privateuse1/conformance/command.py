@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from tb_privateuse1.capture import backend
 from tb_privateuse1.capture.accuracy import CLASSES
 from tb_privateuse1.conformance import output
@@ -57,6 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     if isinstance(subject, str):
         sys.stderr.write(f"tb_privateuse1: {subject}\n")
         return NO_BACKEND
+    torch.set_num_threads(1)  # a device that computes on the host needs the cores itself
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the capture warns of has lines of its own
         card = judge(subject, options.only)
@@ -80,8 +83,6 @@ def _subject(wanted: str | None) -> Subject | str:
 
 def _is_registered() -> bool:
     """Return whether a backend without a name is there: it can make a tensor."""
-    import torch
-
     try:
         torch.empty(1, device=backend.UNNAMED)
     except Exception:

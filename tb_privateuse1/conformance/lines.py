@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -36,6 +36,8 @@ class Requirement:
     remedy: str
     check: Callable[[Subject], Answer]
     route: Route = "any"
+    rests_on: tuple[str, ...] = ()
+    """Requirements that must not fail, for this one to mean anything."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,13 @@ class Line:
     answer: Answer
 
 
-def ask(requirement: Requirement, subject: Subject) -> Line:
-    """Return the line of a requirement; never raises.
+def ask(requirement: Requirement, subject: Subject, failed: Collection[str] = ()) -> Line:
+    """Return the line of a requirement; never raises. ``failed``: the codes of those that did.
 
     A check that cannot be carried out says why, and judges nothing.
     """
+    if lacking := [code for code in requirement.rests_on if code in failed]:
+        return Line(requirement, Answer("none", f"rests on {lacking[0]}"))
     if requirement.route not in ("any", *subject.routes):
         return Line(requirement, Answer("none", f"no {_ROUTES[requirement.route]}"))
     try:

@@ -59,12 +59,17 @@ def judge(subject: Subject, only: Collection[str] = ()) -> Scorecard:
     """Return the scorecard of a backend, with the class if no lines are left out."""
     began = time.monotonic()
     asked = [one for one in REQUIREMENTS if not only or one.code in only]
-    lines = tuple(ask(one, subject) for one in asked)
+    lines: list[Line] = []
+    failed: set[str] = set()
+    for one in asked:
+        lines.append(ask(one, subject, failed))
+        if lines[-1].answer.verdict == "fail":
+            failed.add(one.code)
     measured = None if only and not KNOWN & set(only) else attempt(subject)
     truth = None if isinstance(measured, str) else measured
     found = None if only else grade(lines, truth)
     return Scorecard(
-        kept.identity(subject.name), lines, truth, found, time.monotonic() - began
+        kept.identity(subject.name), tuple(lines), truth, found, time.monotonic() - began
     )
 
 
@@ -74,6 +79,6 @@ def keep(card: Scorecard) -> None:
         return
     path = kept.result_file(card.identity["backend"])
     path.parent.mkdir(parents=True, exist_ok=True)
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     content = {**card.identity, "class": card.grade.letter, "checked": today}
     path.write_text(json.dumps(content), encoding="utf-8")

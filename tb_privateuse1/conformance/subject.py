@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,16 +11,26 @@ from torch.autograd.profiler import profile as autograd_profile
 
 from tb_privateuse1.capture import backend, native_probe
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
-from tb_privateuse1.capture.calibration.queue_costs import long_work
 from tb_privateuse1.capture.result_rows import is_operator
+from tb_privateuse1.conformance.host_timing import (
+    HostBusyError,
+    Times,
+    is_calm,
+    limits,
+    time_row,
+    time_rows,
+)
 
-_LONG_NS = 150_000
-"""Of one operator: many times its launch, so that a row of them keeps the device behind the host."""
-_MOST_CPU_NS = 500_000_000
-"""Processor time to find it: a device that computes on the host takes as much of it."""
-BACKLOG = 24
-"""Operators in a row that are a backlog: 3.6 ms and more, longer than most pauses of a host."""
-_TRIES = 5
+_LEAST_VALUES, _MOST_VALUES = 1 << 14, 1 << 24
+"""Sizes that are tried: at most 64 MiB."""
+_LONG_NS = 100_000
+"""Of one operator: many times its launch, so that a row of them keeps the device busy."""
+_BACKLOG_NS = 4_000_000
+"""Longer than most pauses of a host, and than any launch."""
+_FEWEST, _MOST_OPERATORS = 16, 400
+_MOST_ROWS, _VAGUE = 50, 0.2
+"""To choose values: the truth of a scorecard is timed better."""
+_TRIES, _BUSY_TRIES = 5, 20
 
 
 class Row(NamedTuple):
@@ -79,9 +87,38 @@ class Subject:
         return calibrate(self.name)
 
     @cached_property
+    def _long(self) -> tuple[Any, Times]:
+        """Return values on which one operator takes 0.1 ms and more, if any do, and its times.
+
+        It waits by reading values back, as the backend's ``synchronize`` is yet to be judged.
+        """
+        size = _LEAST_VALUES
+        while True:
+            values = torch.ones(size, device=self.device)
+            time_row(values, 1)
+            times = time_rows(values, _MOST_ROWS, _VAGUE)
+            if limits(times)[0] >= _LONG_NS or size >= _MOST_VALUES:
+                return values, times
+            size *= 2
+
+    @property
     def long_values(self) -> Any:
-        """Return values on which one operator in place takes 0.15 ms and more, if any do."""
-        return long_work(self.name, time.process_time_ns(), _LONG_NS, _MOST_CPU_NS)[0]
+        """Return values on which one operator in place takes long."""
+        return self._long[0]
+
+    @property
+    def operator_ns(self) -> int:
+        """Return the time of one such operator. Raises HostBusyError if it could not be timed."""
+        times = self._long[1]
+        if not is_calm(times, _VAGUE):
+            raise HostBusyError("the host is too busy to time an operator")
+        return round(limits(times)[0])
+
+    @cached_property
+    def backlog(self) -> int:
+        """Return how many long operators keep the device busy for 4 ms."""
+        one = max(round(limits(self._long[1])[0]), 1)
+        return min(max(-(-_BACKLOG_NS // one), _FEWEST), _MOST_OPERATORS)
 
     def event(self, timing: bool = False) -> Any:
         """Return a new event of the device; raises what the backend raises."""
@@ -90,37 +127,33 @@ class Subject:
         except Exception:  # an older torch, or a guard that makes no events
             return self.module.Event(enable_timing=timing)
 
-    def launch(self, count: int = BACKLOG) -> None:
-        """Launch ``count`` long operators in a row, without a wait."""
-        for _ in range(count):
-            self.long_values.mul_(1.0)
+    def launch(self, count: int | None = None) -> None:
+        """Launch ``count`` long operators in a row, a backlog if None, without a wait."""
+        values = self.long_values
+        for _ in range(self.backlog if count is None else count):
+            values.mul_(1.0)
 
     def read_back(self) -> int:
         """Return how long it took to read a value of the last operator, in ns.
 
         That waits whatever ``synchronize`` does: the value must be there.
         """
-        before = time.perf_counter_ns()
-        self.long_values[0].item()
-        return time.perf_counter_ns() - before
+        return time_row(self.long_values, 0)
 
     @cached_property
     def backlog_ns(self) -> int:
-        """Return the least time from the launch of a backlog until its value was read."""
-        return min(self._timed_backlog() for _ in range(_TRIES))
+        """Return how long the device has to work on a backlog; a busy host takes it for longer."""
+        self.read_back()
+        is_timed = is_calm(self._long[1], _VAGUE)
+        tries = _TRIES if is_timed else _BUSY_TRIES
+        timed = min(time_row(self.long_values, self.backlog) for _ in range(tries))
+        return min(timed, self.backlog * self.operator_ns) if is_timed else timed
 
     @cached_property
     def idle_read_ns(self) -> int:
-        """Return the median time to read a value that is there already."""
+        """Return the least time to read a value that is there already."""
         self.read_back()
-        return int(statistics.median(self.read_back() for _ in range(_TRIES)))
-
-    def _timed_backlog(self) -> int:
-        self.read_back()
-        before = time.perf_counter_ns()
-        self.launch()
-        self.read_back()
-        return time.perf_counter_ns() - before
+        return min(self.read_back() for _ in range(_TRIES))
 
     def rows(self, work: Callable[[], object]) -> list[Row]:
         """Return the rows that torch records of ``work`` with the vendor's events."""

@@ -1,20 +1,15 @@
 """Work of known length: what a recording says of it, against what the host timed without one.
 
-One operator is run in rows of two lengths until the device is idle. What the longer row takes more,
-divided by the operators that it has more, is the time from one kernel to the next: what launches,
-latency and waits take is in both and cancels. The host times these rows twice: alone, which gives
-the length of a kernel; and in the recording, where the vendor's events lie between two kernels,
-which gives when each starts after the first. The recording is then read as the dashboard reads it.
-A busy host can only delay what it sees, so that the least of several rows counts.
+The host times rows of one operator twice: alone, which gives the length of a kernel; and in the
+recording, where the vendor's events lie between two kernels, which gives when each starts after the
+first. The recording is then read as the dashboard reads it.
 """
 
 from __future__ import annotations
 
 import functools
 import tempfile
-import time
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,27 +20,39 @@ from torch.autograd.profiler import record_function
 from torch.profiler import schedule
 
 from tb_privateuse1 import capture, inference, readers
+from tb_privateuse1.conformance.host_timing import (
+    LONG,
+    SHORT,
+    HostBusyError,
+    Times,
+    is_calm,
+    limits,
+    time_rows,
+)
 from tb_privateuse1.conformance.subject import Subject
 from tb_privateuse1.readers.sidecar import read_sidecar
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
-_ROW = "tb_privateuse1::known"
-_OPERATOR = "aten::mul_"
-_SHORT, _LONG = 4, 16
-_ROWS, _MOST_ROWS = 5, 40
-"""Rows of each length: until two calm ones agree."""
+ROW = "tb_privateuse1::known"
+OPERATOR = "aten::mul_"
+_MOST_ROWS = 40
+"""Of each length: until two calm ones agree."""
 _ATTEMPTS = 3
 """A host that is busy for one recording may be quiet for the next."""
 _HELD_UP = 1.2
 """A row that took so many times the least was held up on the host, and judges no starts."""
 _VAGUE = 0.03
 """How far apart two tries of the host may be, as a share of a kernel: else it knows no length."""
+_APART = 0.5
+"""How much longer a recording may make the work, as a share, beside what its events take."""
+_BELOW = 2
+"""How far below the least row the truth may be, in distances of the calmest rows: all are late."""
 _ROOM_NS = 500
 """How far off the host's time of a kernel may be beside that: a clock reading, twice."""
 
-F64 = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -85,17 +92,14 @@ class Truth:
         return {**asdict(self), "coverage": self.coverage}
 
 
-class HostBusyError(RuntimeError):
-    """The host could not time the work well enough to judge anything."""
-
-
 @functools.cache
 def attempt(subject: Subject) -> Truth | str:
     """Return the errors of a recording, or why there are none: the best of some attempts."""
     failed = ""
     for _ in range(_ATTEMPTS):
         try:
-            return measure(subject)
+            with tempfile.TemporaryDirectory() as folder:
+                return measure(subject, Path(folder))
         except HostBusyError as error:
             failed = str(error)
         except Exception as error:
@@ -103,39 +107,44 @@ def attempt(subject: Subject) -> Truth | str:
     return failed
 
 
-def measure(subject: Subject) -> Truth:
-    """Return the errors of a recording. Raises HostBusyError, and what the backend raises."""
-    alone = _times(subject, None)
-    with tempfile.TemporaryDirectory() as folder:
-        recorded = _record(subject, folder)
-        trace = _read(Path(folder))
+def measure(subject: Subject, folder: Path) -> Truth:
+    """Return the errors of a recording, which is left in an empty ``folder``.
+
+    Raises HostBusyError, and what the backend raises.
+    """
+    alone = time_rows(subject.long_values, _MOST_ROWS, _VAGUE)
+    recorded = _record(subject, str(folder))
+    trace = read_recording(folder)
     operator = _period(alone)
-    return _judge(trace, operator, recorded)
+    return _judge(
+        trace, operator, _checked(_period(recorded), operator, _marks_ns(subject)), recorded
+    )
 
 
-def _times(subject: Subject, around: Callable[[int], Any] | None) -> dict[int, list[int]]:
-    """Return the time of each row by its length, in ns; rows take turns."""
-    found: dict[int, list[int]] = {_SHORT: [], _LONG: []}
-    for turn in range(_MOST_ROWS):
-        if turn >= _ROWS and _is_calm(found):
-            break
-        for count, times in found.items():
-            subject.read_back()
-            before = time.perf_counter_ns()
-            if around is None:
-                subject.launch(count)
-            else:
-                with around(count):
-                    subject.launch(count)
-            subject.read_back()
-            times.append(time.perf_counter_ns() - before)
-    return found
+def _marks_ns(subject: Subject) -> int:
+    """Return what the events between two kernels take while the stubs are called."""
+    cost = None if subject.native else subject.calibration.costs.mark_ns
+    return 2 * (cost or 0)
 
 
-def _record(subject: Subject, folder: str) -> dict[int, list[int]]:
+def _checked(
+    recorded: tuple[float, float], alone: tuple[float, float], marks_ns: int
+) -> tuple[float, float]:
+    """Return the time from one kernel to the next in the recording, with a bound that is proven.
+
+    Beside the kernels only the marks lie between two: what else differs was the host's. Raises
+    HostBusyError where that is too much.
+    """
+    apart = abs(recorded[0] - alone[0] - marks_ns)
+    if apart > _APART * alone[0]:
+        raise HostBusyError("the host is too busy: a recording made the same work much longer")
+    return recorded[0], recorded[1] + apart
+
+
+def _record(subject: Subject, folder: str) -> Times:
     """Record the rows as a user would, into ``folder``; return their times on the host."""
     handler = capture.tensorboard_trace_handler(folder)
-    times: dict[int, list[int]] = {}
+    times: Times = {}
     with (
         warnings.catch_warnings(),
         capture.profile(
@@ -144,12 +153,15 @@ def _record(subject: Subject, folder: str) -> dict[int, list[int]]:
     ):
         warnings.simplefilter("ignore")  # the lines of the scorecard say it
         for _ in range(2):
-            times = _times(subject, lambda count: record_function(f"{_ROW}_{count}"))
+            times = time_rows(
+                subject.long_values, _MOST_ROWS, _VAGUE, lambda n: record_function(f"{ROW}_{n}")
+            )
             prof.step()
     return times
 
 
-def _read(folder: Path) -> Trace:
+def read_recording(folder: Path) -> Trace:
+    """Return the one trace of a folder, as the dashboard reads it."""
     traces = sorted(folder.glob("*.pt.trace.json"))
     if not traces:
         raise RuntimeError("the recording wrote no trace")
@@ -158,36 +170,22 @@ def _read(folder: Path) -> Trace:
     return inference.build_trace(readers.read(str(traces[0])), beside)
 
 
-def _period(times: dict[int, list[int]]) -> tuple[float, float]:
+def _period(times: Times) -> tuple[float, float]:
     """Return the time from one kernel to the next, and its bound, in ns.
 
-    The bound is what the two calmest tries differ by. Raises HostBusyError where that is too much.
+    The bound is twice what the calmest rows differ by. Raises HostBusyError where that is too much.
     """
-    if not _is_calm(times):
+    if not is_calm(times, _VAGUE):
         raise HostBusyError("the host is too busy: rows of the same operators took different times")
-    period, bound = _limits(times)
-    return period, bound + _ROOM_NS
+    period, bound = limits(times)
+    return period, _BELOW * bound + _ROOM_NS
 
 
-def _limits(times: dict[int, list[int]]) -> tuple[float, float]:
-    """Return the time from one kernel to the next by the least rows, and what the next differ by.
-
-    In ns.
-    """
-    more = _LONG - _SHORT
-    short, long = (sorted(times[count])[:2] for count in (_SHORT, _LONG))
-    return (long[0] - short[0]) / more, (long[1] - long[0] + short[1] - short[0]) / more
-
-
-def _is_calm(times: dict[int, list[int]]) -> bool:
-    """Return whether the host knows the time from one kernel to the next."""
-    period, bound = _limits(times)
-    return period > 0 and bound <= _VAGUE * period
-
-
-def _judge(trace: Trace, operator: tuple[float, float], recorded: dict[int, list[int]]) -> Truth:
+def _judge(
+    trace: Trace, operator: tuple[float, float], between: tuple[float, float], recorded: Times
+) -> Truth:
     """Return the errors of the trace's kernels against their known lengths and distances."""
-    period, period_bound = _period(recorded)
+    period, period_bound = between
     op, place, head, is_calm = _planted(trace, recorded)
     at = _kernel_of(trace.kernels, op)
     first = at[head]
@@ -223,20 +221,21 @@ def _judge(trace: Trace, operator: tuple[float, float], recorded: dict[int, list
     )
 
 
-def _planted(
-    trace: Trace, recorded: dict[int, list[int]]
-) -> tuple[I64, I64, I64, NDArray[np.bool_]]:
+def _planted(trace: Trace, recorded: Times) -> tuple[I64, I64, I64, NDArray[np.bool_]]:
     """Return the planted operators: row in ``ops``, place in its row, place of the row's first.
 
     The last column says whether the host was not held up in the row.
     """
     ops = trace.ops
-    of_operator = trace_rows(trace, _OPERATOR)
-    turns = [(count, n) for n in range(len(recorded[_SHORT])) for count in (_SHORT, _LONG)]
-    ranges = np.sort(np.concatenate([trace_rows(trace, f"{_ROW}_{c}") for c in (_SHORT, _LONG)]))
+    of_operator = rows_named(trace, OPERATOR)
+    turns = [(count, n) for n in range(len(recorded[SHORT])) for count in (SHORT, LONG)]
+    ranges = np.sort(np.concatenate([rows_named(trace, f"{ROW}_{c}") for c in (SHORT, LONG)]))
     if len(ranges) != len(turns):
         raise RuntimeError(f"the recording has {len(ranges)} of {len(turns)} rows")
-    op, place, head, calm = [], [], [], []
+    op: list[int] = []
+    place: list[int] = []
+    head: list[int] = []
+    calm: list[bool] = []
     for (count, turn), row in zip(turns, ranges, strict=True):
         inside = of_operator[
             (ops.start_ns[of_operator] >= ops.start_ns[row])
@@ -252,7 +251,7 @@ def _planted(
     )  # fmt: skip
 
 
-def trace_rows(trace: Trace, name: str) -> I64:
+def rows_named(trace: Trace, name: str) -> I64:
     """Return the rows of ``ops`` with this name, by start."""
     numbers = [n for n in np.unique(trace.ops.name).tolist() if trace.text(n) == name]
     return np.flatnonzero(np.isin(trace.ops.name, numbers)).astype(np.int64)
@@ -265,7 +264,7 @@ def _kernel_of(kernels: Kernels, op: I64) -> I64:
     return np.array([longest.get(one, -1) for one in op.tolist()], np.int64)
 
 
-def _held(error: F64, bound: I64, room: F64 | float) -> NDArray[np.bool_]:
+def _held(error: Floats, bound: I64, room: Floats | float) -> NDArray[np.bool_]:
     """Return which errors are within their bounds; a value without a bound claims nothing."""
     return np.asarray((bound == MISSING) | (np.abs(error) <= bound + room))
 

@@ -15,6 +15,7 @@ from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.stage_inputs import Activities, impossible_sizes
 from tb_privateuse1.inference.validity import unread
 from tb_privateuse1.readers.raw import Raw, Sidecar
+from tb_privateuse1.trace.accuracy import MEANINGS, Accuracy
 from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, PARTIAL, Finding
 from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.model import MISSING, Meta, SourceFunction, Trace
@@ -107,11 +108,22 @@ def build_meta(
         backend=backend_name(raw, sidecar),
         vendor=vendor.name,
         torch_version=_str(facts.get("torch_version", raw.metadata.get("torch_version"))),
+        accuracy=_accuracy(raw),
         distributed_backend=_str(group.get("backend")),
         devices=device_properties(raw),
         profiler=profiler,
         functions=_functions(raw),
     )
+
+
+def _accuracy(raw: Raw) -> Accuracy | None:
+    """Return the backend's class as the capture wrote it; it is in the trace on every route."""
+    facts = raw.metadata.get("tb_privateuse1")
+    stated = facts.get("accuracy") if isinstance(facts, dict) else None
+    if not isinstance(stated, dict):
+        return None
+    letter, checked = _str(stated.get("class")), _str(stated.get("checked"))
+    return Accuracy(letter, checked) if letter in MEANINGS and checked else None
 
 
 def profiler_end(raw: Raw, start_ns: int) -> int | None:

@@ -1,6 +1,7 @@
 """The Trace: read-only columns of one recording, findings, errors, and arithmetic on them."""
 
 __all__ = [
+    "accuracy",
     "blocking_names",
     "call_tree",
     "captured_ranges",

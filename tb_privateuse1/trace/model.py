@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from msgspec import Struct, field
 
+from tb_privateuse1.trace.accuracy import Accuracy
 from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
@@ -311,6 +312,8 @@ class Meta(Struct, frozen=True):
     """torch's name of the device (``cuda``, ``npu``, ``refdev``), if recorded."""
     vendor: str = "generic"
     torch_version: str | None = None
+    accuracy: Accuracy | None = None
+    """The accuracy class of the backend, if the conformance kit was run before the recording."""
     distributed_backend: str | None = None
     devices: tuple[Mapping[str, Any], ...] = ()
     """The trace's ``deviceProperties``."""

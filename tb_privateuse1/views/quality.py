@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, labels
+from tb_privateuse1.trace.accuracy import MEANINGS
 from tb_privateuse1.trace.findings import SEVERITIES, Finding
 from tb_privateuse1.trace.model import Kernels, Trace
 from tb_privateuse1.trace.table import Table
@@ -27,6 +28,14 @@ class Extent(Struct, frozen=True):
 
     start_ns: int
     end_ns: int
+
+
+class AccuracyClass(Struct, frozen=True):
+    """The backend's class from A to E, what it means, and when the conformance kit found it."""
+
+    letter: str
+    meaning: str
+    checked: str
 
 
 class Quality(Result, frozen=True):
@@ -54,6 +63,8 @@ class Quality(Result, frozen=True):
     unlinked_ns: int | None
     unlinked_share: float | None
     unlinked_device_ns: int | None
+    accuracy: AccuracyClass | None
+    """Null: the conformance kit was not run for the backend before the recording."""
     facts: tuple[labels.Fact, ...]
 
 
@@ -89,12 +100,20 @@ def quality(trace: Trace, *, step: StepOption = None) -> Quality:
         unlinked_ns=device_times.known_sum(trace, lost),
         unlinked_share=lost / whole if whole else None,
         unlinked_device_ns=device_times.known_sum(trace, _time(kernels.take(kernels.op < 0))),
+        accuracy=_accuracy(trace),
         facts=labels.run(trace),
     )
 
 
 def _time(kernels: Kernels) -> int:
     return int((kernels.end_ns - kernels.start_ns).sum())
+
+
+def _accuracy(trace: Trace) -> AccuracyClass | None:
+    found = trace.meta.accuracy
+    if found is None:
+        return None
+    return AccuracyClass(found.letter, MEANINGS[found.letter], found.checked)
 
 
 def _extent(*tables: Table) -> Extent | None:

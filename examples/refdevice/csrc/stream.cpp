@@ -84,31 +84,31 @@ Span Stream::launch(int64_t duration_ns, std::function<void()> compute) {
   if (config->launch_jitter_ns > 0) {
     latency += std::uniform_int_distribution<int64_t>(0, config->launch_jitter_ns)(noise_);
   }
-  span.start_ns = std::max(span.launch_ns + latency, tail_ns_ + config->kernel_gap_ns);
+  const int64_t began_ns = hold(*config, span.launch_ns);
+  span.start_ns = std::max(began_ns + latency, tail_ns_ + config->kernel_gap_ns);
   span.end_ns = span.start_ns + duration_ns;
   tail_ns_ = span.end_ns;
   kernel_sum_ns_ += duration_ns;
   unfinished_.push_back(span.end_ns);
-  hold(*config, span.launch_ns, nullptr);
+  if (config->has("batches") && ++held_ >= kBatch) {
+    let_go();
+  }
   while (unfinished_.size() > 1 && unfinished_.front() <= span.launch_ns) {
     unfinished_.pop_front();
   }
   return span;
 }
 
-void Stream::hold(const Config& config, int64_t since_ns, const Mark& mark) {
+// While a batch is held back, the host's time stands still: all of it comes as much later as the first
+// was held back. The log has it without that.
+int64_t Stream::hold(const Config& config, int64_t now_ns) {
   if (!config.has("batches")) {
-    return;
+    return now_ns;
   }
-  held_since_ns_ = held_since_ns_ == 0 ? since_ns : held_since_ns_;
-  if (mark != nullptr) {
-    held_marks_.push_back(mark);
-  } else if (++held_ >= kBatch) {
-    let_go();
-  }
+  held_since_ns_ = held_since_ns_ == 0 ? now_ns : held_since_ns_;
+  return held_since_ns_;
 }
 
-// All of the batch comes as much later as its first launch was held back. The log has it without that.
 void Stream::let_go() {
   const int64_t later = held_since_ns_ == 0 ? 0 : now_ns() - held_since_ns_;
   tail_ns_ += later;
@@ -152,11 +152,13 @@ Mark Stream::record() {
     mark->ticket = enqueue([mark] { mark->time_ns = now_ns(); });
   } else {
     // The timestamp is taken when the record is done, so two in a row are event_cost_ns apart.
-    tail_ns_ = std::max(now_ns() + config->launch_latency_ns, tail_ns_) + config->event_cost_ns;
+    tail_ns_ = std::max(hold(*config, now_ns()) + config->launch_latency_ns, tail_ns_) + config->event_cost_ns;
     const bool early = config->has("backwards") && ++marks_ % 8 == 0;
     mark->time_ns = early ? tail_ns_ - kBackwards : tail_ns_;
     mark->ticket = submitted_;
-    hold(*config, now_ns(), mark);
+    if (config->has("batches")) {
+      held_marks_.push_back(mark);
+    }
   }
   return mark;
 }

@@ -83,7 +83,7 @@ class Stream {
   void wait_for_ticket(uint64_t ticket);
   int64_t noisy(int64_t duration_ns, const Config& config);
   Span run_now(std::function<void()> compute);
-  void hold(const Config& config, int64_t since_ns, const Mark& mark); // needs launch_mutex_
+  int64_t hold(const Config& config, int64_t now_ns); // needs launch_mutex_
   void let_go(); // needs launch_mutex_
 
   const int device_;

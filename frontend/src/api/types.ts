@@ -16,6 +16,13 @@ export interface AccountPart {
   share: number;
 }
 
+/** The backend's class from A to E, what it means, and when the conformance kit found it. */
+export interface AccuracyClass {
+  letter: string;
+  meaning: string;
+  checked: string;
+}
+
 /** Data of a report besides the fields of ``Report``. */
 export interface Additions {
   timeline: Levels;
@@ -1687,6 +1694,7 @@ export interface Quality {
   unlinked_ns: number | null;
   unlinked_share: number | null;
   unlinked_device_ns: number | null;
+  accuracy: AccuracyClass | null;
   facts: Fact[];
 }
 

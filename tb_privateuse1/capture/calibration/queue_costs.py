@@ -65,7 +65,7 @@ def measure_costs(
     if torch._C._autograd._profiler_enabled():
         return Costs()
     began = time.process_time_ns()
-    long = long_work(backend, began)
+    long = _long_work(backend, began)
     short = torch.ones(long[0].numel() // _SHORTER, device=backend)
     with autograd_profile(use_device=backend, use_kineto=False) as probe:
         with record_function(BUSY):
@@ -104,7 +104,7 @@ def plant_test(backend: str) -> list[list[int]]:
     """
     rows: list[list[int]] = []
     with suppress(Exception), record_function(SELF_TEST), CoreClock() as clock:
-        values = long_work(backend, time.process_time_ns(), _TEST_NS)[0]
+        values = _long_work(backend, time.process_time_ns(), _TEST_NS)[0]
         for count in _ROWS:
             waited, start = clock.waited_ns(), time.perf_counter_ns()
             for _ in range(count):
@@ -136,13 +136,10 @@ def _within(row: Any, outer: Any) -> bool:
     return inside and row.name() != outer.name()
 
 
-def long_work(
-    backend: str, began: int, least_ns: int = _BUSY_NS // 4, most_ns: int = _MOST_NS
-) -> tuple[Any, int]:
+def _long_work(backend: str, began: int, least_ns: int = _BUSY_NS // 4) -> tuple[Any, int]:
     """Return values, and how many products in place the device needs long enough for.
 
-    ``began``: the processor's time in ns at the start. Raises TimeoutError if it takes ``most_ns``
-    more than that.
+    ``began``: the processor's time in ns at the start. Raises TimeoutError if it takes too much.
     """
     size = _LEAST_SIZE
     while True:
@@ -153,7 +150,7 @@ def long_work(
         values.mul_(1.0)
         synchronize()
         taken = time.perf_counter_ns() - start
-        if time.process_time_ns() - began > most_ns:
+        if time.process_time_ns() - began > _MOST_NS:
             raise TimeoutError("the device takes too much of the processor to be busy")
         if taken >= least_ns or size >= _MOST_SIZE:
             return values, min(max(1, -(-_BUSY_NS // max(taken, 1))), 8)

@@ -30,4 +30,5 @@ REQUIREMENT = Requirement(
     "driver_event_record(event, current_stream());",
     _check,
     "events",
+    rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
 )

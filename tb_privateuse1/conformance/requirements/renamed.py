@@ -15,7 +15,7 @@ def _check(subject: Subject) -> Answer:
     if subject.module is None:
         return Answer("fail", f"there is no module torch.{subject.name}")
     if not backend.is_current():
-        return Answer("fail", f"torch.accelerator does not take {subject.name!r} for the accelerator")
+        return Answer("fail", f"torch.accelerator has another device than {subject.name!r}")
     return Answer("ok", f"{subject.name!r}, torch {torch.__version__}")
 
 

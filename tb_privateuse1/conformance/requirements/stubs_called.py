@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.lines import Answer, Requirement, Verdict
 from tb_privateuse1.conformance.subject import Subject
 
 _NO_EVENTS = -1
@@ -17,7 +17,7 @@ def _check(subject: Subject) -> Answer:
         return Answer("unknown", "torch recorded no operators", values)
     if without == 0:
         return Answer("ok", f"{len(rows)} of {len(rows)} operators have events", values)
-    verdict = "fail" if 2 * without > len(rows) else "warn"
+    verdict: Verdict = "fail" if 2 * without > len(rows) else "warn"
     return Answer(verdict, f"{without} of {len(rows)} operators have no events", values)
 
 

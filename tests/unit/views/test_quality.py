@@ -84,3 +84,18 @@ def test_as_csv_and_text() -> None:
 def test_names_in_examples_do_not_move_the_terminal(name: str) -> None:
     told = text.text_report(quality(trace(op("a", 0, 1), kernel(name, 5, 9))))
     assert all(line.isprintable() for line in told.split("\n"))
+
+
+def test_the_class_of_the_backend_has_its_meaning() -> None:
+    assert quality(trace(*doubtful())).accuracy is None
+    facts = {"backend": "mydev", "accuracy": {"class": "B", "checked": "2026-01-02"}}
+    found = quality(trace(*doubtful(), tb_privateuse1=facts)).accuracy
+    assert found is not None
+    assert (found.letter, found.checked) == ("B", "2026-01-02")
+    assert "bounds held" in found.meaning
+
+
+@pytest.mark.parametrize("stated", [None, "A", {"class": "F", "checked": "x"}, {"class": "A"}])
+def test_what_is_no_class_is_none(stated: object) -> None:
+    facts = {"tb_privateuse1": {"accuracy": stated}}
+    assert quality(trace(*doubtful(), **facts)).accuracy is None

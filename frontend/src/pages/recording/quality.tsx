@@ -18,6 +18,7 @@ export function Quality({ result }: { result: Result }) {
   return (
     <div class="recording-parts">
       <KeyFigures result={result} />
+      {result.accuracy !== null && <AccuracyClass found={result.accuracy} />}
       <section>
         {result.rows.length === 0 ? <Nothing result={result} /> : <Rows rows={result.rows} />}
       </section>
@@ -59,6 +60,16 @@ function KeyFigures({ result }: { result: Result }) {
         help={texts.eventsHelp}
       />
     </div>
+  );
+}
+
+/** What a recording of this backend can say, as the conformance kit found. */
+function AccuracyClass({ found }: { found: NonNullable<Result["accuracy"]> }) {
+  return (
+    <p data-testid="accuracy" data-value={found.letter}>
+      <b>{texts.accuracyClass(found.letter)}</b> {found.meaning}{" "}
+      <span class="muted">{texts.accuracyChecked(found.checked)}</span>
+    </p>
   );
 }
 

@@ -25,6 +25,8 @@ export const quality: Translation<typeof english.quality> = {
   linked: "已关联",
   linkedOf: (step) => `已关联，迭代 ${step}`,
   allActivities: "全部设备活动",
+  accuracyClass: (letter) => `后端的准确度等级：${letter}。`,
+  accuracyChecked: (date) => `由一致性检查于 ${date} 得出。`,
   notLinked: (lost, activities) => `${activities} 个活动中有 ${count(lost)} 个未关联`,
   linkedHelp: "已知其在主机上的下发的设备活动；推断的时间线则为已知其算子的设备活动。",
   unlinkedTime: "未关联时间",

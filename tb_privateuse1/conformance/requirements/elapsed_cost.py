@@ -1,0 +1,43 @@
+"""What it costs to read the time of an operator."""
+
+from __future__ import annotations
+
+import time
+
+from torch.autograd.profiler import profile as autograd_profile
+
+from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.subject import Subject
+
+_QUICK_US = 20.0
+"""Per operator: a step of 10,000 operators then takes 0.2 s longer to write."""
+_READS, _TRIES = 16, 3
+
+
+def _check(subject: Subject) -> Answer:
+    with autograd_profile(use_device=subject.name, use_kineto=False) as probe:
+        subject.launch(_READS)
+        subject.read_back()
+    rows = [row for row in probe.kineto_results.events() if row.correlation_id() > 0]
+    costs = []
+    for row in rows[: _READS * _TRIES]:
+        before = time.perf_counter_ns()
+        row.privateuse1_elapsed_us()
+        costs.append((time.perf_counter_ns() - before) / 1000)
+    if not costs:
+        return Answer("unknown", "torch recorded no operators")
+    cost = sorted(costs)[len(costs) // 4]  # a busy host can only make it longer
+    values = {"us": cost}
+    return Answer("ok" if cost <= _QUICK_US else "warn", f"{cost:.1f} µs per operator", values)
+
+
+REQUIREMENT = Requirement(
+    "elapsed_cost",
+    "elapsed() is quick",
+    "The training waits for it behind each window, once per operator.",
+    "// Ask the driver once per event and keep its time; do not wait for the whole device:\n"
+    "driver_event_synchronize(*second);",
+    _check,
+    "events",
+    rests_on=("stubs_called", "elapsed_read"),
+)

@@ -1,0 +1,43 @@
+"""Whether the backend logs its launches, which is optional."""
+
+from __future__ import annotations
+
+import time
+
+from tb_privateuse1.capture.backend import LaunchLog
+from tb_privateuse1.capture.warnings import Notes
+from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.subject import Subject
+
+_OPERATORS = 5
+
+
+def _check(subject: Subject) -> Answer:
+    log, notes = LaunchLog(subject.name), Notes()
+    began = time.time_ns()
+    log.start(notes)
+    subject.launch(_OPERATORS)
+    subject.read_back()
+    log.stop(notes)
+    ended = time.time_ns()
+    if notes.found:
+        return Answer("fail", next(iter(notes.found.values())))
+    if log.columns is None:
+        return Answer("ok", "not offered; launches are inferred")
+    times = log.columns["host_ns"]
+    values = {"launches": len(times)}
+    if len(times) < _OPERATORS:
+        return Answer("fail", f"{len(times)} launches of {_OPERATORS} operators", values)
+    if not all(began <= one <= ended for one in times):
+        return Answer("fail", "times are not those of the host's clock, in ns", values)
+    return Answer("ok", f"{len(times)} launches, on the host's clock", values)
+
+
+REQUIREMENT = Requirement(
+    "launch_log",
+    "launches are logged",
+    "Launches are on another clock, or some are missing: kernels go to the wrong operators.",
+    "log.push_back({clock_ns(CLOCK_REALTIME), gettid(), device, stream});  // where it launches",
+    _check,
+    "events",
+)

@@ -1,0 +1,72 @@
+"""Whether a stream waits for an event of another one."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.subject import Subject
+
+_TRIES = 20
+"""A busy host makes it seem later, so that one that is early is enough."""
+_EARLY, _LEFT = 0.5, 0.25
+"""Shares of the other stream's work: a stream that went on before the one was over, while the other
+was left."""
+
+
+def _check(subject: Subject) -> Answer:
+    try:
+        side = torch.Stream(device=subject.device)
+        other = torch.Stream(device=subject.device)
+    except Exception as error:
+        return Answer("unknown", f"no second stream: {error}".splitlines()[0])
+    values = torch.ones(16, device=subject.device)
+    subject.read_back()
+    tried = (_joined(subject, side, other, values) for _ in range(_TRIES))
+    whole = subject.backlog_ns
+    early = (one for one, left in tried if one < _EARLY * whole and left > _LEFT * whole)
+    taken = next(early, None)
+    said = {"until_ns": taken, "work_ns": subject.backlog_ns}
+    if taken is not None:
+        share = taken / subject.backlog_ns
+        return Answer("fail", f"a stream goes on after {share:.0%} of what it waits for", said)
+    return Answer("ok", "a stream waits for an event of another", said)
+
+
+def _joined(
+    subject: Subject, side: torch.Stream, other: torch.Stream, values: torch.Tensor
+) -> tuple[int, int]:
+    """Return when a stream that waits for a backlog of another has its result, and what is left.
+
+    Both in ns.
+    """
+    before = torch.accelerator.current_stream()
+    try:
+        torch.accelerator.set_stream(side)
+        subject.read_back()
+        began = time.perf_counter_ns()
+        subject.launch()
+        event = subject.event()
+        event.record(side)
+        torch.accelerator.set_stream(other)
+        other.wait_event(event)
+        values.mul_(1.0)
+        values[0].item()
+        taken = time.perf_counter_ns() - began
+        torch.accelerator.set_stream(side)
+        return taken, subject.read_back()
+    finally:
+        torch.accelerator.set_stream(before)
+
+
+REQUIREMENT = Requirement(
+    "streams_joined",
+    "streams wait for each other",
+    "Results are wrong where streams depend on each other, and arrows between lanes are not true.",
+    "void block(void* event, const c10::Stream& stream) const override {\n"
+    "  driver_stream_wait_event(unwrap(stream), event);  // of the DeviceGuardImplInterface\n"
+    "}",
+    _check,
+)

@@ -1,0 +1,59 @@
+"""Whether the backend names the streams of its events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.subject import Subject
+
+
+def _check(subject: Subject) -> Answer:
+    lacking = [
+        name for name in ("elapsed_streams", "marker_streams") if not hasattr(subject.module, name)
+    ]
+    if "elapsed_streams" in lacking:
+        return Answer("warn", f"torch.{subject.name} has no {' and no '.join(lacking)}")
+    usual = torch.accelerator.current_stream()
+    try:
+        side = torch.Stream(device=subject.device)
+    except Exception as error:
+        return Answer("unknown", f"no second stream: {error}".splitlines()[0])
+    wrong = _wrong(subject, usual) + _wrong(subject, side)
+    if wrong:
+        return Answer("fail", wrong[0], {"wrong": wrong})
+    if lacking:
+        return Answer("warn", f"torch.{subject.name} has no {lacking[0]}")
+    return Answer("ok", f"streams {usual.stream_id} and {side.stream_id} are told apart")
+
+
+def _wrong(subject: Subject, stream: Any) -> list[str]:
+    """Return what the backend says of operators on this stream and is not so."""
+    before = torch.accelerator.current_stream()
+    torch.accelerator.set_stream(stream)
+    try:
+        rows = subject.rows(lambda: subject.launch(2))
+    finally:
+        torch.accelerator.set_stream(before)
+    said = {row.streams[1:] for row in rows if row.streams and row.name == "aten::mul_"}
+    wanted = (stream.stream_id, stream.stream_id)
+    if not said:
+        return ["operators on a stream have no times"]
+    return [f"operators on stream {wanted[0]} are said to be on {one}" for one in said - {wanted}]
+
+
+REQUIREMENT = Requirement(
+    "streams_named",
+    "events name their streams",
+    "All events are taken to be on one stream: a program with several has no timeline.",
+    "def elapsed_streams() -> tuple[int, int, int]:  # device, streams of the last elapsed()\n"
+    "    return _C.elapsed_streams()\n"
+    "\n"
+    "def marker_streams() -> list[torch.Stream]:  # the default one, and those asked for\n"
+    "    return [default_stream(), *_streams]",
+    _check,
+    "events",
+    rests_on=("stubs_called", "elapsed_read"),
+)

@@ -1,0 +1,118 @@
+"""The conformance kit: wrong backends are named by their line, the right one has none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.device.conformance.wrong_backends import WRONG, Wrong
+from tests.support import warm_python
+from tests.support.on_device import ROOT
+
+_TRIES = 5
+"""What a busy host cannot time is unknown, and is asked for again."""
+
+
+def check(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the kit on the reference device; the class goes into ``folder``."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
+    clean = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE")}
+    mine = {"PYTHONPATH": path, "TB_PRIVATEUSE1_CACHE": str(folder)}
+    command = ["-m", "tb_privateuse1.capture", "--check", "--import", "refdevice", *options]
+    env = {**clean, **mine, **environment}
+    return warm_python.run(warm_python.TORCH, command, cwd=folder, env=env, timeout=300)
+
+
+def scorecard(folder: Path, *options: str, **environment: str) -> dict[str, Any]:
+    """Return what the kit writes as JSON, once no line is unknown; the last one otherwise."""
+    for _ in range(_TRIES):
+        done = check(folder, "--json", "card.json", *options, **environment)
+        assert done.returncode == 0, done.stderr
+        card: dict[str, Any] = json.loads((folder / "card.json").read_text())
+        if not any(line["verdict"] == "unknown" for line in card["lines"]):
+            break
+    return card
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_a_wrong_backend_is_named_by_its_line(tmp_path: Path, wrong: Wrong) -> None:
+    card = scorecard(tmp_path, "--only", wrong.line, **wrong.environment)
+    (line,) = card["lines"]
+    assert line["code"] == wrong.line
+    assert line["verdict"] in ("warn", "fail"), line["measured"]
+    assert line["remedy"]
+    assert card["class"] is None
+
+
+@pytest.mark.parametrize("kineto", ["0", "1"])
+def test_the_right_backend_has_no_line(tmp_path: Path, kineto: str) -> None:
+    card = scorecard(tmp_path, REFDEVICE_KINETO=kineto)
+    wrong = {line["code"]: line["measured"] for line in card["lines"]
+             if line["verdict"] not in ("ok", "none")}  # fmt: skip
+    assert wrong == {}
+    assert card["class"] == "A"
+    assert card["truth"]["coverage"] == 1
+    kept = json.loads((tmp_path / "accuracy-refdev.json").read_text())
+    assert kept["class"] == "A"
+
+
+def test_a_class_below_the_least_one_is_an_exit_code(tmp_path: Path) -> None:
+    done = check(
+        tmp_path, "--min-class", "B", "--badge", "badge.svg", "--no-keep", REFDEVICE_STUBS="0"
+    )
+    assert done.returncode == 1, done.stderr
+    assert "accuracy class E" in done.stdout
+    assert "registerPrivateUse1Methods" in done.stdout
+    assert "device times: E" in (tmp_path / "badge.svg").read_text()
+    assert not (tmp_path / "accuracy-refdev.json").exists()
+
+
+def test_a_recording_carries_the_class(tmp_path: Path) -> None:
+    script = tmp_path / "record.py"
+    script.write_text("""
+import json, refdevice, torch
+from tb_privateuse1 import capture
+from tb_privateuse1.capture import accuracy
+same = accuracy.identity("refdev")
+def record(name, content):
+    accuracy.result_file("refdev").write_text(content)
+    with capture.profile(on_trace_ready=capture.tensorboard_trace_handler(name)):
+        torch.ones(8, device="refdev").add_(1)
+record("known", json.dumps({**same, "class": "B", "checked": "2026-01-02"}))
+record("other", json.dumps({**same, "torch": "1.0", "class": "B", "checked": "2026-01-02"}))
+record("broken", "{")
+""")
+    path = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
+    env = {**os.environ, "PYTHONPATH": path, "TB_PRIVATEUSE1_CACHE": str(tmp_path)}
+    done = warm_python.run(warm_python.TORCH, [script], cwd=tmp_path, env=env, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = {
+        name: json.loads(next((tmp_path / name).glob("*.pt.trace.json")).read_text())
+        for name in ("known", "other", "broken")
+    }
+    classes = {name: one["tb_privateuse1"]["accuracy"] for name, one in found.items()}
+    assert classes == {
+        "known": {"class": "B", "checked": "2026-01-02"},
+        "other": None,
+        "broken": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--only", "nothing"], "there is no line nothing"),
+        (["--only", "query", "--min-class", "A"], "needs all lines"),
+        (["--device", "other"], "there is no PrivateUse1 backend 'other'"),
+        (["--device", "refdev:x"], "no number of a device"),
+    ],
+)
+def test_wrong_options_are_named(tmp_path: Path, options: list[str], says: str) -> None:
+    done = check(tmp_path, *options)
+    assert done.returncode == 2
+    assert says in done.stderr

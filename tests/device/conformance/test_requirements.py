@@ -1,0 +1,90 @@
+"""The registry of requirements, and the class that follows from their lines."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import re
+
+import pytest
+
+from tb_privateuse1.conformance.accuracy import UNUSABLE, grade
+from tb_privateuse1.conformance.lines import Answer, Line, Requirement, Verdict
+from tb_privateuse1.conformance.requirements import KNOWN, REQUIREMENTS
+from tb_privateuse1.conformance.truth import Truth
+from tb_privateuse1.trace.accuracy import MEANINGS
+from tests.device.conformance.wrong_backends import WRONG
+from tests.support.on_device import ROOT
+from tests.support.sources import FILES
+
+CODES = [one.code for one in REQUIREMENTS]
+GOOD = Truth(
+    kernels=80, missing=0, operator_ns=1, operator_bound_ns=1, period_ns=1, duration_error_ns=1,
+    duration_error_p95_ns=1, duration_bound_ns=1, start_error_ns=1, start_error_p95_ns=1,
+    start_bound_ns=5_000, durations_held=80, starts_held=70, judged=150,
+)  # fmt: skip
+
+
+def test_each_file_of_a_requirement_is_registered_once() -> None:
+    folder = "conformance.requirements."
+    written = [
+        module.removeprefix(folder)
+        for module, path in FILES.items()
+        if module.startswith(folder) and re.search(r"^REQUIREMENT = ", path.read_text(), re.M)
+    ]
+    assert sorted(CODES) == sorted(written)
+    for code, one in zip(CODES, REQUIREMENTS, strict=True):
+        assert importlib.import_module(f"tb_privateuse1.{folder}{code}").REQUIREMENT is one
+
+
+@pytest.mark.parametrize("one", REQUIREMENTS, ids=CODES)
+def test_each_says_what_a_reader_needs(one: Requirement) -> None:
+    assert one.title
+    assert one.consequence.endswith(".")
+    assert one.remedy
+    earlier = CODES[: CODES.index(one.code)]
+    assert set(one.rests_on) <= set(earlier)
+
+
+def test_the_guide_has_each_code() -> None:
+    guide = (ROOT / "docs" / "guide" / "conformance.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \|", guide, re.M)
+    listed = list(itertools.chain.from_iterable(re.findall(r"`(\w+)`", row) for row in rows))
+    assert [code for code in listed if code in CODES] == CODES
+    assert f"{len(WRONG)} wrong backends" in guide
+
+
+def test_wrong_backends_are_many_and_of_lines_that_exist() -> None:
+    assert len(WRONG) >= 20
+    assert {one.line for one in WRONG.values()} <= set(CODES)
+    never_wrong = set(CODES) - {one.line for one in WRONG.values()} - KNOWN
+    assert never_wrong == {
+        "renamed", "kernel_gap", "launch_log", "kineto_kernels", "exceptions",
+    }  # fmt: skip
+
+
+def lines(**verdicts: Verdict) -> list[Line]:
+    """Return a scorecard in order, but for these lines."""
+    return [Line(one, Answer(verdicts.get(one.code, "ok"), "")) for one in REQUIREMENTS]
+
+
+def test_a_scorecard_in_order_is_the_best_class() -> None:
+    assert grade(lines(), GOOD).letter == "A"
+    assert grade(lines(kineto_clock="none"), GOOD).letter == "A"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_no_line_that_fails_or_warns_is_passed(code: str) -> None:
+    assert grade(lines(**{code: "fail"}), GOOD).letter == ("E" if code in UNUSABLE else "D")
+    assert grade(lines(**{code: "warn"}), GOOD).letter in "BC"
+    assert grade(lines(**{code: "unknown"}), GOOD).letter == "B"
+
+
+def test_the_work_of_known_length_limits_the_class() -> None:
+    from dataclasses import replace
+
+    assert grade(lines(), None).letter == "C"
+    assert grade(lines(), replace(GOOD, starts_held=60)).letter == "C"
+    assert grade(lines(), replace(GOOD, start_bound_ns=30_000)).letter == "B"
+    assert grade(lines(elapsed_kind="warn"), GOOD).letter == "C"
+    assert "".join(MEANINGS) == "ABCDE"
