@@ -6,10 +6,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import command_line, evidence, packaged, rules, stubs, torch_versions
+from docs.generate import (
+    command_line,
+    evidence,
+    packaged,
+    rules,
+    skeleton,
+    stubs,
+    torch_versions,
+)
 
 DOCS = Path(__file__).parents[1]
 _PACKAGE = DOCS.parent / "tb_privateuse1"
+_SKELETON = _PACKAGE / "cli" / "backend_template" / "csrc"
 _TEXTS = _PACKAGE / "server" / "agents" / "texts"
 
 DOCUMENTS: dict[Path, Callable[[str], str]] = {
@@ -20,6 +29,7 @@ DOCUMENTS: dict[Path, Callable[[str], str]] = {
     _PACKAGE / "views" / "methods.pyi": stubs.view_methods,
     _TEXTS / "definitions.txt": packaged.definitions,
     _TEXTS / "skill.txt": packaged.skill,
+    **{_SKELETON / f"{name}.txt": skeleton.shared(name) for name in skeleton.SHARED},
 }
 
 

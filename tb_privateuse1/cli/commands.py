@@ -32,11 +32,12 @@ COMMANDS = {
     "record": "ask a running job for a recording, and wait for its traces",
     "cache": "show or clear the cache of traces that were read",
     "merge": "write a Chrome trace with the inferred device timeline",
+    "new-backend": "write the skeleton of a PrivateUse1 backend, with tests and a CI workflow",
     "demo": "show the sample runs, or yours, in TensorBoard",
 }
 """The commands by name, each a module of this room, with what it does: in the order of the help."""
-MODULES = {"try": "trial"}
-"""The module of a command whose name is a word of Python's own."""
+MODULES = {"try": "trial", "new-backend": "new_backend"}
+"""The module of a command whose name no module can have."""
 RENAMED = {"advise": "advice"}
 """Commands of the last version by their old name, for one release (docs/reference/stability.md)."""
 

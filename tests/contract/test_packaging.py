@@ -91,6 +91,7 @@ def expected(modules: Path) -> set[str]:
     """The package's files that an installation has."""
     kinds = (
         "*.py",
+        "cli/backend_template/**/*.txt",
         "cli/options.json",
         "i18n/**/*.toml",
         "inference/**/*.txt",

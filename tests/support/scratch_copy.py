@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def copy_repository(target: Path) -> Path:
-    """Copy the files that git tracks, or would, without the examples; return the folder."""
+    """Copy the files that git tracks, or would, without the examples' data; return the folder."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     for name in subprocess.check_output(command, cwd=ROOT, text=True).split("\0"):
-        if name and (ROOT / name).exists() and not name.startswith("examples/"):
+        if name and (ROOT / name).exists() and not name.startswith("examples/runs/"):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target / name)
     subprocess.run(["git", "init", "-q"], cwd=target, check=True)

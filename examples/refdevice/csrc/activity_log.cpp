@@ -1,3 +1,5 @@
+// The logs of launches and runtime calls. A vendor's tracing library has them; copy the launch log alone
+// (start_launch_log in ../refdevice/device.py), four numbers for each launch.
 #include "activity_log.h"
 
 #include <atomic>

@@ -1,3 +1,5 @@
+// Device memory. Copy: the reports to the profiler, on the thread that allocates or frees; statistics;
+// host_view only where the host can read the memory. Replace: aligned_alloc and free.
 #include "allocator.h"
 
 #include <algorithm>
@@ -119,9 +121,7 @@ struct Allocation {
 void report(const Block& block, int64_t bytes) {
   Pool& owner = pool(block.device);
   owner.count(bytes);
-  if (config()->has("memory")) {
-    return;
-  }
+  if (config()->has("memory")) { return; } // reference only
   const auto stats = owner.stats();
   c10::reportMemoryUsageToProfiler(
       block.memory,

@@ -1,3 +1,4 @@
+// The host's clock. Copy: now_ns. Not for a vendor: wait_until, which plays the device's time.
 #include "clock.h"
 
 #include <ctime>

@@ -1,3 +1,4 @@
+// How the played device behaves, and its mistakes. Not for a vendor.
 #include "config.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Devices and their streams as a driver's runtime has them. Replace: all bodies, by calls of yours.
 #include "device.h"
 
 #include <array>

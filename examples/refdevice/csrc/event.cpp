@@ -1,3 +1,5 @@
+// Times of events. Replace: exact_elapsed_ns and event_time_ns, by your driver's. Not for a vendor:
+// reported_elapsed_ns, which plays worse clocks.
 #include "event.h"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// The operator that is open, as the profiler numbers it. Copy it if your own traces need `External id`;
+// recordings by events do without.
 #include "external_id.h"
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// Everything else: any operator with a CPU kernel becomes one kernel of the device. A vendor replaces
-// this by kernels of its own, operator by operator (TORCH_LIBRARY_IMPL, see operators.cpp), and keeps
-// the three steps: know the result's shape, allocate it, launch and return at once.
+// Everything else: any operator with a CPU kernel becomes one kernel of the device. Replace: it,
+// operator by operator, with kernels of your own (TORCH_LIBRARY_IMPL, see operators.cpp). Keep the
+// three steps: know the result's shape, allocate it, launch and return at once.
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -135,7 +135,9 @@ torch::jit::Stack host_arguments(const Call& call) {
     if (value.isDevice()) {
       result.emplace_back(c10::Device(c10::kCPU));
     } else if (value.isNone() && static_cast<int>(i) == call.traits.generator) {
-      result.emplace_back(generator(call.device.index()));
+      result.emplace_back(drawn_from(generator(call.device.index())));
+    } else if (value.isGenerator()) {
+      result.emplace_back(drawn_from(value.toGenerator()));
     } else {
       result.push_back(map_tensors(value, [&](const at::Tensor& tensor) {
         if (!tensor.defined() || tensor.device().type() == kType) {

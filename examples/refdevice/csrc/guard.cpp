@@ -1,6 +1,6 @@
 // Devices, streams and events as torch's generic code asks for them: torch.Stream, torch.Event,
-// torch.accelerator, the autograd engine and `with torch.device(...)`.
-#include <stdexcept>
+// torch.accelerator, the autograd engine and `with torch.device(...)`. Copy: all of it; it calls the runtime.
+#include <stdexcept> // reference only
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -37,6 +37,7 @@ MarkState* recorded(void* event) {
   return event == nullptr ? nullptr : static_cast<Mark*>(event)->get();
 }
 
+// Reference only {
 // What a query says: the truth, unless the backend is to have a mistake.
 bool err_in_query(bool done) {
   const auto config = refdev::config();
@@ -51,6 +52,7 @@ bool waits() {
   }
   return !config->has("wait_returns");
 }
+// Reference only }
 
 struct Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override {
@@ -92,18 +94,17 @@ struct Guard final : public c10::impl::DeviceGuardImplInterface {
     return before;
   }
   bool queryStream(const c10::Stream& of) const override {
-    return err_in_query(Stream::done(*unwrap(of).tail()));
+    return err_in_query(Stream::done(*unwrap(of).tail())); // reference only
+    // Vendor: return Stream::done(*unwrap(of).tail());
   }
   void synchronizeStream(const c10::Stream& of) const override {
-    if (waits()) {
-      synchronize(unwrap(of));
-    }
+    if (!waits()) { return; } // reference only
+    synchronize(unwrap(of));
   }
   void synchronizeDevice(const c10::DeviceIndex index) const override {
     CallScope call("refdevDeviceSynchronize", next_correlation());
-    if (waits()) {
-      synchronize_device(index);
-    }
+    if (!waits()) { return; } // reference only
+    synchronize_device(index);
   }
 
   void record(void** event, const c10::Stream& on, const c10::DeviceIndex, const c10::EventFlag) const override {
@@ -114,16 +115,19 @@ struct Guard final : public c10::impl::DeviceGuardImplInterface {
     *static_cast<Mark*>(*event) = unwrap(on).record();
   }
   void block(void* event, const c10::Stream& on) const override {
-    if (recorded(event) != nullptr && !config()->has("wait_ignored")) {
+    if (config()->has("wait_ignored")) { return; } // reference only
+    if (recorded(event) != nullptr) {
       CallScope call("refdevStreamWaitEvent", next_correlation());
       unwrap(on).wait_for(*static_cast<Mark*>(event));
     }
   }
   bool queryEvent(void* event) const override {
-    return recorded(event) == nullptr || err_in_query(Stream::done(*recorded(event)));
+    return recorded(event) == nullptr || err_in_query(Stream::done(*recorded(event))); // reference only
+    // Vendor: return recorded(event) == nullptr || Stream::done(*recorded(event));
   }
   void synchronizeEvent(void* event) const override {
-    if (recorded(event) != nullptr && waits()) {
+    if (!waits()) { return; } // reference only
+    if (recorded(event) != nullptr) {
       CallScope call("refdevEventSynchronize", next_correlation());
       Stream::synchronize(*recorded(event));
     }
@@ -132,7 +136,8 @@ struct Guard final : public c10::impl::DeviceGuardImplInterface {
     TORCH_CHECK(recorded(first) != nullptr && recorded(second) != nullptr, "refdev: both events must be recorded");
     TORCH_CHECK(Stream::done(*recorded(first)) && Stream::done(*recorded(second)), "refdev: both events must be completed");
     const double ms = static_cast<double>(exact_elapsed_ns(*recorded(first), *recorded(second))) / 1e6; // as torch wants it
-    return config()->has("event_unit") ? ms * 1e3 : ms;
+    if (config()->has("event_unit")) { return ms * 1e3; } // reference only
+    return ms;
   }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
     delete static_cast<Mark*>(event);

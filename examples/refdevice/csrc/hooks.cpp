@@ -1,4 +1,4 @@
-// What torch's generic code asks a backend about as a whole.
+// What torch's generic code asks a backend about as a whole. Copy: all of it.
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/CPUAllocator.h>
 
@@ -37,16 +37,23 @@ struct Hooks final : public at::PrivateUse1HooksInterface {
   c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override {
     return exchangeDevice(device);
   }
+  // Reference only {
   const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
     return generator(device < 0 ? current_device() : device);
   }
+  at::Generator getNewGenerator(c10::DeviceIndex device) const override {
+    return new_generator(device < 0 ? current_device() : device);
+  }
+  // Reference only }
   // Copies to the device stage what they do not wait for, so all of the host's memory will do.
   at::Allocator* getPinnedMemoryAllocator() const override {
     return c10::GetCPUAllocator();
   }
+  // Reference only {
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
     resize_storage(storage, bytes);
   }
+  // Reference only }
 };
 
 // Never destroyed: torch keeps the pointer until the process ends.

@@ -1,9 +1,12 @@
 // The native route of the profiler: kernels, copies and runtime calls as the device measured them.
 // A backend with it needs no ProfilerStubs; users get a timeline from torch.profiler as it is.
-#include "profilers.h"
+// Copy: the session and its profiler. Replace: kineto_log, by your tracing library.
+#include "kineto_profiler.h"
 
+#include <array>
 #include <atomic>
 #include <libkineto.h>
+#include <map>
 #include <memory>
 #include <unordered_set>
 
@@ -32,6 +35,7 @@ ActivityType type_of(Kind kind) {
 }
 
 std::atomic<bool> records_activities{true};
+std::atomic<bool> records_counters{false};
 
 class Session final : public libkineto::IActivityProfilerSession {
  public:
@@ -92,6 +96,9 @@ class Session final : public libkineto::IActivityProfilerSession {
       activity.flow.start = 0;
       ++buffer_->gpuOpCount;
     }
+    if (records_counters) {
+      add_queue_depths(content.activities);
+    }
     for (const auto& activity : buffer_->activities) {
       activity->log(logger);
     }
@@ -123,6 +130,26 @@ class Session final : public libkineto::IActivityProfilerSession {
   }
 
  private:
+  // A counter of each device: launches that it has not finished. torch 2.13 has one type of counters,
+  // named after another device; its values have names.
+  void add_queue_depths(const std::vector<Activity>& launches) {
+    std::map<std::pair<int, int64_t>, int64_t> changes;
+    for (const Activity& each : launches) {
+      ++changes[{each.device, each.launch_ns}];
+      --changes[{each.device, each.end_ns}];
+    }
+    std::array<int64_t, kDevices> depth{};
+    for (const auto& [when, change] : changes) {
+      const auto [device, time_ns] = when;
+      depth.at(device) += change;
+      buffer_->emplace_activity(buffer_->span, ActivityType::MTIA_COUNTERS, "Queue");
+      auto& counter = *buffer_->activities.back();
+      counter.startTime = counter.endTime = time_ns;
+      counter.device = device;
+      counter.addCounterValue("launches", static_cast<double>(depth.at(device)));
+    }
+  }
+
   GenericTraceActivity& add(
       ActivityType type,
       const std::string& name,
@@ -200,6 +227,11 @@ void register_with_libkineto() {
 // A profiler that is there and records nothing, as with a vendor's tracing library that is missing.
 void record_no_activities() {
   records_activities = false;
+}
+
+// A profiler with counters as well, as dynamic plugins have them.
+void record_counters() {
+  records_counters = true;
 }
 
 } // namespace refdev

@@ -1,3 +1,4 @@
+// The one way to the device. Replace: the runtime's launch. Not for a vendor: the cost model.
 #include "launch.h"
 
 #include <cmath>

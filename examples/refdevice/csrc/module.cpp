@@ -1,4 +1,5 @@
 // The extension module refdevice._C: what Python needs beyond torch's own streams, events and tensors.
+// Copy: manual_seed to launch_log_stop, elapsed_streams and event_times. Not for a vendor: Config, truth.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -6,7 +7,8 @@
 #include "config.h"
 #include "device.h"
 #include "external_id.h"
-#include "profilers.h"
+#include "kineto_profiler.h"
+#include "profiler_stubs.h"
 #include "random.h"
 
 namespace py = pybind11;
@@ -106,5 +108,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("register_kineto_profiler", &refdev::register_kineto_profiler);
   m.def("register_with_libkineto", &refdev::register_with_libkineto);
   m.def("record_no_activities", &refdev::record_no_activities);
+  m.def("record_counters", &refdev::record_counters);
   m.def("listen_for_external_ids", &refdev::listen_for_external_ids);
 }

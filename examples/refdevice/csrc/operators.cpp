@@ -1,5 +1,5 @@
 // The operators without which no tensor of the device exists: allocation, views, copies, and those
-// for which the boxed fallback would be wrong.
+// for which the boxed fallback would be wrong. Copy: the list at the end. Replace: copies and kernels.
 #include "operators.h"
 
 #include <algorithm>
@@ -162,7 +162,7 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
        out = host_view(output),
        kept = host_view(mask),
        keep,
-       random = generator(input.device().index())] {
+       random = drawn_from(generator(input.device().index()))] {
         kept.bernoulli_(keep, random);
         out.copy_(in).mul_(kept).mul_(keep == 0 ? 0 : 1 / keep);
       });

@@ -1,13 +1,13 @@
 // The event route of the profiler: it records an event before and after each operator and asks for
-// the time between them later.
-#include "profilers.h"
+// the time between them later. Copy: all of it, less what is marked; `elapsed` is in microseconds.
+#include "profiler_stubs.h"
 
 #include <array>
 #include <atomic>
-#include <chrono>
+#include <chrono> // reference only
 #include <mutex>
-#include <stdexcept>
-#include <thread>
+#include <stdexcept> // reference only
+#include <thread> // reference only
 
 #include <torch/csrc/profiler/stubs/base.h>
 
@@ -52,6 +52,7 @@ struct References {
 };
 References references;
 
+// Reference only {
 const std::thread::id first_thread = std::this_thread::get_id();
 
 // Whether a backend with a mistake records no event here.
@@ -73,6 +74,7 @@ void err_in_elapsed(const Config& config) {
 double in_unit(double us, const std::string& unit) {
   return unit == "ms" ? us / 1e3 : unit == "ns" ? us * 1e3 : us;
 }
+// Reference only }
 
 struct Stubs final : torch::profiler::impl::ProfilerStubs {
   void record(c10::DeviceIndex* device, ProfilerVoidEventStub* event, int64_t* cpu_ns) const override {
@@ -83,9 +85,11 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
     if (cpu_ns != nullptr) {
       *cpu_ns = now_ns();
     }
+    // Reference only {
     if (forgets_event()) {
       return;
     }
+    // Reference only }
     *event = current_stream(index).record();
     references.renew();
   }
@@ -94,19 +98,26 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
   float elapsed(const ProfilerVoidEventStub* first, const ProfilerVoidEventStub* second) const override {
     const auto& from = *static_cast<const MarkState*>(first->get());
     const auto& to = *static_cast<const MarkState*>(second->get());
+    // Reference only {
     const auto config = refdev::config();
     err_in_elapsed(*config);
     const int device = config->has("device_index") ? kDevices : from.stream->device();
     last_elapsed = {device, from.stream->id(), to.stream->id()};
+    // Reference only }
+    // Vendor: last_elapsed = {from.stream->device(), from.stream->id(), to.stream->id()};
     Stream::synchronize(from);
     Stream::synchronize(to);
-    const double us = static_cast<double>(reported_elapsed_ns(from, to)) / 1e3;
+    const double us = static_cast<double>(reported_elapsed_ns(from, to)) / 1e3; // reference only
+    // Vendor: const double us = static_cast<double>(exact_elapsed_ns(from, to)) / 1e3;
     const MarkState& reference = references.of(*first);
     last_times = {event_time_ns(reference, from), event_time_ns(reference, to)};
+    // Reference only {
     if (config->has("times_unit")) {
       last_times = {last_times.first_ns / 1000, last_times.second_ns / 1000};
     }
     return static_cast<float>(in_unit(us, config->elapsed_unit));
+    // Reference only }
+    // Vendor: return static_cast<float>(us);
   }
 
   // Marks and ranges are for a vendor's own tool; there is none here.

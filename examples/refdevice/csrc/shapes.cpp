@@ -1,6 +1,6 @@
 // The shapes of results, from torch's meta kernels. Since most of those are written in Python and
 // take longer than a launch may, each answer is kept: the first time with new shapes is slow, as it
-// is on backends that compile a kernel then.
+// is on backends that compile a kernel then. Copy it only where kernels do not know their shapes.
 #include <mutex>
 #include <string>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// The played device: a queue with a thread. Replace: all of it, by your driver's streams and events.
 #include "stream.h"
 
 #include <algorithm>

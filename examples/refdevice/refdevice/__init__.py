@@ -27,22 +27,27 @@ def register_kineto(way: str = "1") -> None:
     """Turn the profiler's native route on. The import does, as REFDEVICE_KINETO says.
 
     ``1``: by torch's registry; ``direct``: with libkineto itself, past torch; ``empty``: by the
-    registry, but the profiler records nothing.
+    registry, but the profiler records nothing; ``counters``: by the registry, with a counter.
     """
-    if way not in ("1", "direct", "empty"):
-        raise ValueError(f"the way to register must be 1, direct or empty, not {way!r}")
+    if way not in ("1", "direct", "empty", "counters"):
+        raise ValueError(f"register by 1, direct, empty or counters, not by {way!r}")
     if way == "direct":
         _C.register_with_libkineto()
         return
     if way == "empty":
         _C.record_no_activities()
+    if way == "counters":
+        _C.record_counters()
     _C.register_kineto_profiler()
 
 
 # Without the renaming, the profiler's `use_device` and `device="refdev"` know nothing of it.
 torch.utils.rename_privateuse1_backend("refdev")
 torch._register_device_module("refdev", device)
-torch.utils.generate_methods_for_privateuse1_backend()
+torch.utils.generate_methods_for_privateuse1_backend(
+    for_storage=True,  # Storage.refdev(); there are no kernels for quantized values
+    unsupported_dtype=[torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint8, torch.qint32],
+)
 
 configure_from_environment(os.environ)
 _fault = str(config()["fault"])

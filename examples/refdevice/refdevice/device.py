@@ -148,8 +148,18 @@ def _is_in_bad_fork() -> bool:
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """Return no type: operators have no autocast. torch asks in checkpoints, too."""
-    return []
+    """Return the types of `torch.autocast("refdev")`; csrc/autocast.cpp has the operators."""
+    return [torch.float16, torch.bfloat16]
+
+
+def is_tiled(tensor: torch.Tensor) -> bool:
+    """Say whether a tensor of the device is in tiles; `torch.save` keeps it."""
+    return torch.ops.refdev.is_tiled(tensor)
+
+
+def set_tiled(tensor: torch.Tensor, tiled: bool = True) -> None:
+    """Note that a tensor of the device is in tiles."""
+    torch.ops.refdev.set_tiled(tensor, tiled)
 
 
 def elapsed_streams() -> tuple[int, int, int]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import capture
+from tb_privateuse1 import capture, inference
+from tb_privateuse1.readers import chrome
 from tests.support.capture import read
 from tests.support.on_device import Done, device
 
@@ -206,6 +207,30 @@ def test_a_profiler_that_records_nothing_gives_way_to_events(tmp_path: Path) -> 
     assert len(done.sidecars("log")) == 2
     reason = read(done.traces("log")[0])["tb_privateuse1"]["reason"]
     assert "registered, but" in reason
+
+
+def test_counters_of_a_kineto_profiler_are_series_of_each_device(tmp_path: Path) -> None:
+    """As dynamic plugins have them; the kernels beside them are measured."""
+    done = device(
+        tmp_path,
+        """
+        prof = train(on_trace_ready=log("log"), prime_ms=0)
+        answer["codes"] = [prof.route, *codes(prof)]
+        """,
+        REFDEVICE_KINETO="counters",
+    )
+    assert done.answer["codes"] == ["native", "prime-unused"]
+    trace = inference.build_trace(chrome.read(str(done.traces("log")[0])), None)
+    assert trace.meta.timeline == "measured"
+    series, samples = trace.counter_series, trace.counter_samples
+    (row,) = [i for i in range(len(series)) if trace.text(series.name[i]) == "Queue"]
+    assert (trace.text(series.process[row]), trace.text(series.key[row])) == (
+        "python 0",
+        "launches",
+    )
+    depth = samples.take(samples.series == row).value
+    assert depth.max() >= 1
+    assert depth[-1] == 0
 
 
 def test_a_native_backend_without_stubs(tmp_path: Path) -> None:

@@ -37,4 +37,12 @@ def test_every_source(suffix):
         name for cells in rows("What is where") for name in re.findall(r"`(\w+)`", cells[0])
     }
     sources = {path.stem for path in (EXAMPLE / "csrc").glob(f"*{suffix}")}
-    assert sources - {"profilers"} <= described
+    assert sources <= described
+
+
+def test_every_source_says_what_a_vendor_does_with_it():
+    """In its first lines: copy, replace, or leave it."""
+    for path in (EXAMPLE / "csrc").glob("*.cpp"):
+        head = "\n".join(path.read_text().splitlines()[:4])
+        assert re.search(r"\b[Cc]opy|Replace:|Not for a vendor", head), path.name
+        assert head.startswith("//"), path.name

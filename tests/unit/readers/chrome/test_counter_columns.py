@@ -110,3 +110,36 @@ def test_a_damaged_argument_costs_no_other_counter(tmp_path: Path) -> None:
     trace = inference.build_trace(chrome.read(str(path)), None)
     assert "invalid_strings" in {finding.code for finding in trace.meta.findings}
     assert trace.counter_samples.value.tolist() == [1.0, 5.0]
+
+
+def test_processes_of_one_name_are_told_apart_by_their_numbers(tmp_path: Path) -> None:
+    """Kineto calls the process of each device as the program, ``python``."""
+    labels = [
+        {"ph": "M", "name": "process_name", "pid": pid, "ts": 0, "args": {"name": name}}
+        for pid, name in ((0, "python"), (1, "python"), (7, "Board"))
+    ]
+    counters = [counter(20, pid=pid, W=pid) for pid in (0, 1, 7)]
+    trace = read(tmp_path, *counters, *labels)
+    assert {process for process, *_ in series(trace)} == {"python 0", "python 1", "Board"}
+
+
+def test_a_plugin_of_kineto_is_measured(tmp_path: Path) -> None:
+    """As ``KINETO_PLUGIN_LIB_DIR_PATH`` writes it: kernels without an operator, typed counters."""
+    path = tmp_path / "w.1.pt.trace.json"
+    kernel = make.kernel("plugin_kernel", 30, 45, 7)
+    kernel["args"] = {"correlation": 7, "stream": 2, "device": 0}
+    events = [
+        make.op("aten::mm", 10, 100, id=1),
+        {"ph": "X", "cat": "privateuse1_runtime", "name": "acmeLaunch", "pid": 1, "tid": 1}
+        | {"ts": 20, "dur": 2, "args": {"correlation": 7}},
+        kernel,
+        counter(30, "sm_active", pid=0, value=0.5) | {"cat": "gpu_pm_counter"},
+        counter(45, "sm_active", pid=0, value=0) | {"cat": "gpu_pm_counter"},
+    ]
+    path.write_text(json.dumps(make.document(*events)))
+    trace = inference.build_trace(chrome.read(str(path)), None)
+    (name,) = trace.kernels.name.tolist()
+    assert trace.text(name) == "plugin_kernel"
+    assert trace.kernels.end_ns[0] - trace.kernels.start_ns[0] == 15_000
+    assert trace.meta.timeline == "measured"
+    assert series(trace) == {("0", "sm_active", "value"): [(20_000, 0.5), (35_000, 0.0)]}
