@@ -41,14 +41,6 @@ FURTHER: dict[str, Evidence] = {
         "examples/runs/two-ranks/worker-rank0.1795239759135067132.pt.trace.json.gz",
         "gloo averages the gradients of the reference device",
     ),
-    "side_work": Evidence(
-        "shared", "more/programs/validation/fault/rank0.1.pt.trace.json.gz",
-        "a validation pass in each step: 55 % are gained without it",
-    ),
-    "recurrent_loop": Evidence(
-        "shared", "more/programs/seq_loop/fault/rank0.1.pt.trace.json.gz",
-        "LSTM cells in a loop: 65 % are gained by one LSTM",
-    ),
     "late_release": Evidence("test", _MEMORY, "gradients and results that outlive their use"),
     "memory_growth": Evidence("test", _MEMORY, "a list of results that grows"),
     "memory_capacity": Evidence("test", _MEMORY, "96 MiB of 100 MiB"),

@@ -1,7 +1,7 @@
 """Read the accuracy class that the conformance kit found for this backend, torch and device.
 
 ``python -m tb_privateuse1.capture --check`` leaves its result in a file of the user's caches. A
-recording of the same backend names the class, so that whoever looks at it knows what its device
+recording of the same backend names the class, so that a reader of it knows what its device
 times are worth. Nothing is measured here.
 """
 

@@ -57,6 +57,9 @@ class RunReport(Struct, frozen=True):
     outputs: list[float] | None
 
 
+_REPORT = msgspec.json.Decoder(RunReport)
+
+
 class Program(Struct, frozen=True):
     """A program of Python's, as the command line names it."""
 
@@ -138,7 +141,7 @@ def _run(program: Program, remedy: str, window: Window, folder: Path, arm: Arm) 
         lines = log.read_text(errors="replace").strip().splitlines()[-_LAST_LINES:]
         why = " | ".join(line.strip() for line in lines) or "it wrote nothing to stderr"
         raise UsageError(f"the program {arm} failed with exit code {code}: {why}")
-    return msgspec.json.decode(report.read_bytes(), type=RunReport)
+    return _REPORT.decode(report.read_bytes())
 
 
 def _wait(command: Sequence[str], stderr: int) -> int:

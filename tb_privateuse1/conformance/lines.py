@@ -1,4 +1,4 @@
-"""What the scorecard has: requirements, their answers, and the lines that are shown."""
+"""Parts of the scorecard: requirements, their answers, and the lines that are shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Route = Literal["any", "events", "native"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What one check found: the verdict, and what was measured, in words and as numbers."""
+    """The result of one check: the verdict, and what was measured, in words and as numbers."""
 
     verdict: Verdict
     measured: str

@@ -21,7 +21,7 @@ SCHEMA = "tb_privateuse1.conformance/1"
 
 @dataclass(frozen=True)
 class Scorecard:
-    """What the kit found for one backend."""
+    """The results of the kit for one backend."""
 
     identity: dict[str, str]
     lines: tuple[Line, ...]

@@ -66,12 +66,12 @@ class Subject:
 
     @cached_property
     def stubs(self) -> bool | None:
-        """Whether the vendor registered ``ProfilerStubs``; None if that cannot be asked."""
+        """Return whether the vendor registered ``ProfilerStubs``; None if that cannot be asked."""
         return backend.has_stubs()
 
     @cached_property
     def native(self) -> bool | None:
-        """Whether torch's own profiler records the device; None if it could not be tried."""
+        """Return whether torch's own profiler records the device; None if it could not be tried."""
         registered = backend.has_native_profiler()
         return native_probe.records_device(self.name, registered).recorded
 
@@ -83,7 +83,7 @@ class Subject:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """What the capture itself measures before its first recording."""
+        """Return what the capture itself measures before its first recording."""
         return calibrate(self.name)
 
     @cached_property

@@ -42,7 +42,7 @@ _MOST_ROWS = 40
 _ATTEMPTS = 3
 """A host that is busy for one recording may be quiet for the next."""
 _HELD_UP = 1.2
-"""A row that took so many times the least was held up on the host, and judges no starts."""
+"""A row that took more than this times the least was held up on the host, and judges no starts."""
 _VAGUE = 0.03
 """How far apart two tries of the host may be, as a share of a kernel: else it knows no length."""
 _APART = 0.5

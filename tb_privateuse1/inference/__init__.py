@@ -46,7 +46,6 @@ from tb_privateuse1.readers.raw import Raw, Sidecar, StepMarkers
 from tb_privateuse1.trace import sum_bounds
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import (
-    GUESSED,
     MEASURED,
     NONE,
     Frames,
@@ -202,7 +201,7 @@ def _with_error_groups(kernels: Kernels, ops: Ops) -> Kernels:
     Those whose duration is guessed have ``GUESSED`` in the column until now.
     """
     shapes, dtypes = lookup(ops.shapes, kernels.op, NONE), lookup(ops.dtypes, kernels.op, NONE)
-    guessed = kernels.error_group == GUESSED
+    guessed = kernels.error_group == sum_bounds.GUESSED
     groups = sum_bounds.error_groups(guessed, kernels.name, shapes, dtypes)
     groups = np.where(kernels.evidence == MEASURED, NONE, groups).astype(np.int32)
     return replace(kernels, error_group=groups)

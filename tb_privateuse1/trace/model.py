@@ -51,9 +51,6 @@ from tb_privateuse1.trace.vendor import GENERIC, Vendor
 NONE = -1
 """No such row, no such string, no such id."""
 
-GUESSED = -2
-"""The first ``Kernels.error_group``, downwards, of durations that nothing of equal work shows."""
-
 MISSING = np.int64(np.iinfo(np.int64).min)
 """An unknown quantity (bytes, count, bound) of the trace. Shown as null, never as 0."""
 
@@ -184,8 +181,7 @@ class Kernels(Table, frozen=True):
     bounds are the largest errors of start and duration; 0 if measured. ``shift_bound_ns`` is the
     part of the start's that all starts share: an error of the launch latency shifts them together.
     ``error_group`` numbers equal work, whose durations have the same error; ``NONE`` if measured,
-    ``GUESSED`` and below where nothing of equal work shows the duration.
-    ``event`` is ``NONE`` if inferred.
+    ``GUESSED`` and below where no equal work shows them. ``event`` is ``NONE`` if inferred.
     """
 
     ORDER = ("start_ns",)
@@ -307,7 +303,7 @@ class Meta(Struct, frozen=True):
     size_bytes: int | None = None
     """The size of the trace file on disk."""
     reader: str = "chrome"
-    """The name of the reader that made it: it can read single events again."""
+    """The reader that made it: it can read single events again."""
     events: Mapping[str, int] = field(default_factory=dict)
     """Read events per category, in the file's spelling, most frequent first."""
     rank: int | None = None
@@ -318,7 +314,7 @@ class Meta(Struct, frozen=True):
     vendor: str = "generic"
     torch_version: str | None = None
     accuracy: Accuracy | None = None
-    """The accuracy class of the backend, if the conformance kit was run before the recording."""
+    """The class of the backend, if the conformance kit was run before the recording."""
     distributed_backend: str | None = None
     devices: tuple[Mapping[str, Any], ...] = ()
     """The trace's ``deviceProperties``."""

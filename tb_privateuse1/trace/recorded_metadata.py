@@ -6,7 +6,7 @@ from tb_privateuse1.trace.table import MaybeText, Table
 
 
 class RecordedMetadata(Table, frozen=True):
-    """What the program (``prof.add_metadata``) or its profiler wrote, in the order of the file.
+    """Entries of the program (``prof.add_metadata``) or of its profiler, in the order of the file.
 
     Both columns are indices into ``Trace.strings``. A value that is no text is JSON.
     """

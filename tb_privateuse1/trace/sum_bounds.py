@@ -16,9 +16,11 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace.groupby import group_rows, maxima, sums
-from tb_privateuse1.trace.model import GUESSED, MISSING, NONE, Kernels
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels
 from tb_privateuse1.trace.table import I32, I64, Bools
 
+GUESSED = -2
+"""The first ``Kernels.error_group``, downwards, of durations that nothing of equal work shows."""
 COMMON_NS = 2_200
 """The part of each duration's bound that all activities share: gaps and the cost of events.
 

@@ -24,12 +24,14 @@ OF_HOST = """
     AreaOperator.self_ns Links.self_ns Links.elapsed_ns ModuleRow.host_self_ns
     ModuleRow.host_total_ns ModuleRow.backward_host_ns OperatorRow.host_self_ns
     OperatorRow.host_total_ns OperatorRow.launch_ns Operators.host_self_ns DiffRow.host_change_ns
-    Step.communication_host_ns Overview.duration_ns
+    Step.communication_host_ns Overview.duration_ns OperatorRow.host_mean_ns RuntimeRow.total_ns
+    RuntimeRow.mean_ns RuntimeRow.median_ns RuntimeRow.max_ns RuntimeRow.blocked_ns
 """
 """Recorded by the host, or in a sidecar."""
 OF_ROW = """
     Average.mean_ns Average.min_ns Average.max_ns Average.deviation_ns Spread.mean_ns
     Spread.median_ns Spread.min_ns Spread.max_ns Spread.deviation_ns
+    OperatorRow.device_mean_ns
     ModuleRow.device_total_ns ModuleRow.backward_device_ns OperatorRow.device_self_ns
     OperatorRow.backward_device_ns DiffFigure.base_ns DiffFigure.now_ns DiffFigure.change_ns
     DiffFigure.noise_ns DiffRow.base_ns DiffRow.now_ns DiffRow.change_ns DiffRow.noise_ns
@@ -42,6 +44,7 @@ OPEN = """
     DiffRow.device_change_ns FlameNode.self_ns FlameNode.merged_ns Hotspot.step_ns
     KernelRow.above_roof_ns ModuleRow.device_self_ns ModuleRow.above_roof_ns
     OperatorRow.above_roof_ns Operators.unlinked_device_ns Overview.unlinked_device_ns
+    RuntimeRow.device_idle_ns
     RankRow.transferring_ns RankRow.synchronizing_ns RankRow.caused_ns RankRow.clock_offset_ns
     RankRow.clock_residual_ns RankStep.transferring_ns RankStep.synchronizing_ns
     Rectangles.length_ns Rectangles.busy_ns Roofline.others_ns Roofline.above_roof_ns

@@ -24,7 +24,7 @@ from tb_privateuse1.trace.table import I64
 
 
 class _Words(Struct, frozen=True):
-    """What is said of a kind of work."""
+    """The words about a kind of work."""
 
     title: Text
     fix: str

@@ -52,6 +52,7 @@ class TrialEstimate(Struct, frozen=True):
     """The saving by the advice, as shares of a step, and the place of the measured one."""
 
     share: float
+    """Of a step, 0 to 1; so are the limits."""
     low: float | None
     high: float | None
     position: Position | None

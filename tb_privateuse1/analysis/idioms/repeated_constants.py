@@ -2,7 +2,7 @@
 
 Equal calls on equal constants give an equal constant. What is not made in the recording, and is of
 whole numbers or truth values, is as good as a constant within one step: lengths, places, a mask of
-the batch. Tensors of one size cannot be told apart, so such a chain counts only if it comes three
+the batch. Tensors of one size look alike, so such a chain counts only if it comes three
 times in a step, makes a table of two vectors, and no other numbers were made in between.
 """
 

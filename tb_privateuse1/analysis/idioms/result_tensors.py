@@ -168,6 +168,7 @@ def _promoted(call: Arguments, word: str) -> str:
 
 
 _FLOAT = 2
+"""The rank of floating types in torch's promotion: above bool and whole numbers, below complex."""
 
 
 def _rank(dtype: str) -> int:

@@ -120,7 +120,7 @@ def _memory(trace: Trace, call: I32 | I64) -> dict[str, tuple[I64, I64]]:
 
 
 def recorded_memory(trace: Trace) -> frozenset[str]:
-    """Return of which sides allocations were recorded."""
+    """Return the sides whose allocations were recorded."""
     on_host = trace.memory.device_type == CPU
     present = zip(SIDES, (on_host.any(), (~on_host).any()), strict=True)
     return frozenset(side for side, has in present if has)

@@ -42,7 +42,7 @@ BEHIND, BETWEEN = range(2)
 or between its last backward pass and the optimizer. ``NONE`` elsewhere."""
 
 _LOADERS = "torch/utils/data/"
-_UPDATES = ("torch/optim/", "torch/amp/", "torch/cuda/amp/")
+_UPDATES = ("torch/optim/", "amp/grad_scaler.py")
 _RESET = re.compile(r"torch/nn/modules/module\.py\(\d+\): zero_grad$")
 _PROFILERS = ("torch/profiler/", "torch/autograd/profiler", "tb_privateuse1/capture/")
 

@@ -22,7 +22,7 @@ _LISTS = ("foreach_", "fused_", "amp_")
 
 
 class Effects(Table, frozen=True):
-    """What each of some operators does; one row for each of them."""
+    """The effects of some operators, a row each."""
 
     applies: Bools
     """It multiplies something by a parameter, as a model does."""

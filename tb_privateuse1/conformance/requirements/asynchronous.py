@@ -1,4 +1,4 @@
-"""Whether operators return before their work is done."""
+"""Check whether operators return before their work is done."""
 
 from __future__ import annotations
 

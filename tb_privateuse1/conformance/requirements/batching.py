@@ -1,4 +1,4 @@
-"""Whether the device begins with work when it is launched."""
+"""Check whether the device begins with work when it is launched."""
 
 from __future__ import annotations
 

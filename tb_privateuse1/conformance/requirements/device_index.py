@@ -1,4 +1,4 @@
-"""Whether events name the device that they are on."""
+"""Check whether events name the device that they are on."""
 
 from __future__ import annotations
 

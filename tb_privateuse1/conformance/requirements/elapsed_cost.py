@@ -1,4 +1,4 @@
-"""What it costs to read the time of an operator."""
+"""Measure what it costs to read the time of an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the elapsed times are: between two events, sums of kernels, or the host's."""
+"""Find out what the elapsed times are: between two events, sums of kernels, or the host's."""
 
 from __future__ import annotations
 

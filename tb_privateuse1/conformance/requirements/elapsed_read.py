@@ -1,4 +1,4 @@
-"""Whether the times of operators can be read."""
+"""Check whether the times of operators can be read."""
 
 from __future__ import annotations
 

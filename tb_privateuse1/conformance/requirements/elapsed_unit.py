@@ -1,4 +1,4 @@
-"""Whether ``elapsed`` of the stubs returns microseconds."""
+"""Check whether ``elapsed`` of the stubs returns microseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an event takes of the device's time."""
+"""Measure what an event takes of the device's time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the backend tells when the device executed the events."""
+"""Check whether the backend tells when the device executed the events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _check(subject: Subject) -> Answer:
 
 REQUIREMENT = Requirement(
     "event_times",
-    "the time of each event is told",
+    "the time of each event is known",
     "Starts are inferred from elapsed times: a device behind the host is known to tens of µs.",
     "def event_times() -> tuple[int, int]:  # of torch.<backend>, in ns\n"
     "    return _C.event_times()  # of the last elapsed(); examples/refdevice/profiler_stubs.cpp",

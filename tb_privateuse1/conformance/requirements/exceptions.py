@@ -1,4 +1,4 @@
-"""Whether the device and the recording go on behind an operator that raised."""
+"""Check whether the device and the recording go on behind an operator that raised."""
 
 from __future__ import annotations
 

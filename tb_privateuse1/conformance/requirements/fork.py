@@ -1,4 +1,4 @@
-"""What a forked child sees of the device: it may work or raise, but not hang."""
+"""Check what a forked child sees of the device: it may work or raise, but not hang."""
 
 from __future__ import annotations
 

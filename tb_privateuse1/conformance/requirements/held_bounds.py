@@ -1,4 +1,4 @@
-"""What it says of a backend if bounds of kernels of known length did not hold."""
+"""Words for a backend if bounds of kernels of known length did not hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies between two kernels on a busy device."""
+"""Measure what lies between two kernels on a busy device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the times of a Kineto profiler are on the host's clock."""
+"""Check whether the times of a Kineto profiler are on the host's clock."""
 
 from __future__ import annotations
 

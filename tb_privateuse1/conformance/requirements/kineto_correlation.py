@@ -1,4 +1,4 @@
-"""Whether kernels of a Kineto profiler lead to their runtime call and operator."""
+"""Check whether kernels of a Kineto profiler lead to their runtime call and operator."""
 
 from __future__ import annotations
 

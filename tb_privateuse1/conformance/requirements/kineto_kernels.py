@@ -1,4 +1,4 @@
-"""Whether a Kineto profiler records every kernel, with its length."""
+"""Check whether a Kineto profiler records every kernel, with its length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Kineto profiler records of a few operators: shared by the lines on the native route."""
+"""Rows of a Kineto profiler of a few operators: shared by the lines on the native route."""
 
 from __future__ import annotations
 

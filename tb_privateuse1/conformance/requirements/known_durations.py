@@ -1,4 +1,4 @@
-"""Whether the bounds of durations hold for kernels of known length."""
+"""Check whether the bounds of durations hold for kernels of known length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the bounds of starts hold for kernels that follow each other at a known distance."""
+"""Check whether the bounds of starts hold for kernels that follow at a known distance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the backend logs its launches, which is optional."""
+"""Check whether the backend logs its launches, which is optional."""
 
 from __future__ import annotations
 

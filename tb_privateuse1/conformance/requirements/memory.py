@@ -1,4 +1,4 @@
-"""Whether the allocator reports to the profiler."""
+"""Check whether the allocator reports to the profiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether later events have later times."""
+"""Check whether later events have later times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a query says what is true: work is under way, or done."""
+"""Check whether a query says what is true: work is under way, or done."""
 
 from __future__ import annotations
 

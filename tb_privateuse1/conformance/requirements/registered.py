@@ -1,4 +1,4 @@
-"""Whether the backend registered anything that measures the device."""
+"""Check whether the backend registered anything that measures the device."""
 
 from __future__ import annotations
 

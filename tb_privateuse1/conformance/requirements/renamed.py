@@ -1,4 +1,4 @@
-"""Whether torch knows the backend by a name of its own."""
+"""Check whether torch knows the backend by a name of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether events outside of operators have times, by which the capture marks ends of steps."""
+"""Check whether events outside of operators have times, for the capture's marks of steps."""
 
 from __future__ import annotations
 

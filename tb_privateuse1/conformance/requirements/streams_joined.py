@@ -1,4 +1,4 @@
-"""Whether a stream waits for an event of another one."""
+"""Check whether a stream waits for an event of another one."""
 
 from __future__ import annotations
 

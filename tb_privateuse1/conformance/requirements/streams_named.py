@@ -1,4 +1,4 @@
-"""Whether the backend names the streams of its events."""
+"""Check whether the backend names the streams of its events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _check(subject: Subject) -> Answer:
         return Answer("fail", wrong[0], {"wrong": wrong})
     if lacking:
         return Answer("warn", f"torch.{subject.name} has no {lacking[0]}")
-    return Answer("ok", f"streams {usual.stream_id} and {side.stream_id} are told apart")
+    return Answer("ok", f"streams {usual.stream_id} and {side.stream_id} have names of their own")
 
 
 def _wrong(subject: Subject, stream: Any) -> list[str]:

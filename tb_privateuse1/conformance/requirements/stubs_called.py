@@ -1,4 +1,4 @@
-"""Whether operators have events around them."""
+"""Check whether operators have events around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether waits for the device return when its work is done."""
+"""Check whether waits for the device return when its work is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether work of other threads is measured, as that of autograd's engine."""
+"""Check whether work of other threads is measured, as that of autograd's engine."""
 
 from __future__ import annotations
 

@@ -69,7 +69,8 @@ from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import GUESSED, MISSING, NONE, Frames, Kernels, Lanes, Memory, Ops
+from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Memory, Ops
+from tb_privateuse1.trace.sum_bounds import GUESSED
 from tb_privateuse1.trace.table import I64, Bools
 
 __all__ = [

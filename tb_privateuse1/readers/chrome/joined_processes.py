@@ -40,7 +40,7 @@ _GRAPH = re.compile("graph", re.IGNORECASE)
 _MOST_STREAMS = 64
 """Beyond it no assignment is sought: eight devices have fewer."""
 _MOST_PROCESSES = 256
-"""Beyond it none is told apart, since each costs a pass over all events. 256 ranks fill 32 nodes of
+"""Beyond it none is separated, since each costs a pass over all events. 256 ranks fill 32 nodes of
 eight devices, and a job of that size writes a file by rank."""
 _NOBODY = -1
 _LABEL = "process "

@@ -26,6 +26,7 @@ def test_gradients_are_those_of_the_weights_type():
     with torch.autocast("refdev", dtype=torch.bfloat16):
         loss = layer(X.to("refdev")).float().pow(2).sum()
     loss.backward()
+    assert layer.weight.grad is not None
     assert layer.weight.grad.dtype == torch.float32
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.trace import sum_bounds
-from tb_privateuse1.trace.model import GUESSED, MISSING, NONE
+from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I64
 
 BOUNDS = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 4)), min_size=1, max_size=30)
@@ -53,7 +53,7 @@ def test_a_guess_may_be_as_wrong_as_its_bound_says() -> None:
     bounds = np.append(np.full(3, 851_000), np.full(300, 5_000))
     shown, guessed = (
         sum_bounds.sum_bound(bounds, np.append(np.full(3, own), np.arange(1, 301)))
-        for own in (0, GUESSED)
+        for own in (0, sum_bounds.GUESSED)
     )
     assert shown is not None
     assert guessed is not None

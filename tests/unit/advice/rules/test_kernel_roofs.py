@@ -31,7 +31,7 @@ def program(share: float, name: str = "gemm", shaped: bool = True) -> Trace:
 def test_nothing_is_promised_where_nothing_is_nearer_to_the_roof() -> None:
     (row,) = found(RULE, program(0.3))
     assert row.saving_ns is None
-    assert row.title.startswith("Kernels reach 30 % of their roof")
+    assert row.title.startswith("Kernels reach 30.0 % of their roof")
 
 
 @pytest.mark.parametrize("share", [0.6, 0.75])
