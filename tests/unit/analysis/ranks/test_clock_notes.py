@@ -33,7 +33,9 @@ def test_a_host_far_off_is_one_note() -> None:
 @pytest.mark.parametrize(("off_ms", "speaks"), [(9, False), (11, True)])
 def test_from_ten_milliseconds_if_the_others_agree(off_ms: int, speaks: bool) -> None:
     said = messages([0, 0, 0, off_ms * MS], [None] * 4)
-    assert said == ([f"The clock of rank 3 is {off_ms:.1f} ms ahead of the others."] if speaks else [])
+    assert said == (
+        [f"The clock of rank 3 is {off_ms:.1f} ms ahead of the others."] if speaks else []
+    )
 
 
 def test_where_all_differ_only_a_second_is_far() -> None:
