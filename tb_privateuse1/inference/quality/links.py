@@ -143,9 +143,12 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
         "the device's profiler does not report this kind of work."
     )
     kernel = any("launch" in trace.text(name).lower() for name, _ in names)
+    affects: tuple[Figures, ...] = ("totals", "steps", "kernels")
+    if (launches.op[rows] >= 0).any():
+        affects += ("operators",)
     yield Finding(
         "launches_without_activity", message, hint, len(rows), "warning" if kernel else "info",
-        ("totals", "steps", "kernels"), examples(trace, "launches", rows),
+        affects, examples(trace, "launches", rows),
     )  # fmt: skip
 
 

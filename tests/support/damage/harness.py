@@ -49,7 +49,7 @@ class Answer(NamedTuple):
     shares: dict[str, float]
     """Of the judged time, by class."""
     ranges: frozenset[int]
-    """The kinds of the host's ranges: annotations, operators, compiled code; frames are apart."""
+    """The kinds of the host's ranges; -1 stands for Python's frames."""
     claims: dict[str, Figure]
     """What the advice would save, by rule."""
     findings: frozenset[tuple[str, str]]
@@ -72,7 +72,7 @@ def answer(trace: Trace) -> Answer:
         dict((*_figures(overview(trace, window="all")), *_steady(shown), *table_figures(trace))),
         limit.time_class if limit and named else None,
         {one.name: one.share for one in classes},
-        frozenset(trace.ops.kind.tolist()),
+        frozenset((*trace.ops.kind.tolist(), *([-1] if len(trace.frames) else []))),
         claims(trace),
         frozenset((f.code, str(f.message)) for f in doubts),
         frozenset(kind for f in doubts for kind in f.affects),

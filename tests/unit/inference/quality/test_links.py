@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tb_privateuse1.i18n.units import percent
 from tests.support.make import kernel, launch, memory, op, trace
 from tests.support.quality import found, sound, sure
@@ -43,6 +45,14 @@ def test_copies_and_fills_that_left_nothing() -> None:
     assert "cudaMemsetAsync (2)" in finding.message
     lost = launch(50, 51, 9)
     assert found(trace(*sound(), lost), "launches_without_activity") is None
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_copy_that_left_nothing_may_be_of_an_operator(inside: bool) -> None:
+    quiet = launch(50, 51, 9) | {"name": "cudaMemcpyAsync"}
+    around = [op("aten::copy_", 49, 52, id=9)] if inside else []
+    finding = sure(trace(*sound(), *around, quiet), "launches_without_activity")
+    assert ("operators" in finding.affects) == inside
 
 
 def test_queries_and_the_drivers_half_of_a_call_start_nothing() -> None:
