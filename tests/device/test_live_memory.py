@@ -122,4 +122,4 @@ def test_growth_names_its_line(runs: dict[str, dict[str, tuple[str, str]]]) -> N
 
 def test_a_device_that_is_nearly_full_is_found(runs: dict[str, dict[str, tuple[str, str]]]) -> None:
     title, _ = runs["full"]["memory_capacity"]
-    assert "96 %" in title
+    assert "96.0 %" in title

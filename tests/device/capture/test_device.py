@@ -102,7 +102,7 @@ def test_the_trace_names_backend_and_rank(events: Done) -> None:
     trace = read(events.traces("plain")[0])
     about = trace["tb_privateuse1"]
     assert "recorded nothing" in about.pop("reason")
-    assert about == {"backend": "refdev", "route": "events", "warnings": []}
+    assert about == {"backend": "refdev", "route": "events", "warnings": [], "accuracy": None}
     assert (trace["distributedInfo"]["rank"], trace["distributedInfo"]["world_size"]) == (1, 4)
 
 
