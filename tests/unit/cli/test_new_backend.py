@@ -37,6 +37,8 @@ def test_the_workflow_fails_below_a_class(tmp_path: Path) -> None:
     (check,) = [run for run in runs if "--check" in run]
     assert check.startswith("python -m tb_privateuse1.capture --check --import acme --device acme")
     assert "--min-class C" in check
+    # The kit is no part of the capture's own distribution.
+    assert any("pip install" in run and "tb-privateuse1" in run.split() for run in runs)
 
 
 @pytest.mark.parametrize("name", ["Acme", "a-b", "class", "1a", "a__b", ""])
