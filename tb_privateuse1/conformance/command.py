@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ from tb_privateuse1.conformance.subject import Subject
 
 BELOW, NO_BACKEND = 1, 2
 """Exit codes: the class is below ``--min-class``; there is no backend to check."""
+
+_ABOVE_ALL_LEVELS = "99"
+"""The levels of ``libkineto/src/Logger.h`` have one digit."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,6 +63,8 @@ def main(arguments: Sequence[str]) -> int:
     if isinstance(subject, str):
         sys.stderr.write(f"tb_privateuse1: {subject}\n")
         return NO_BACKEND
+    # The kit makes some twenty recordings; Kineto's lines about each would hide the scorecard.
+    os.environ.setdefault("KINETO_LOG_LEVEL", _ABOVE_ALL_LEVELS)
     torch.set_num_threads(1)  # a device that computes on the host needs the cores itself
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the capture warns of has lines of its own
