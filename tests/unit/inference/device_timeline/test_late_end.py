@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.trace import uncertainty
-from tb_privateuse1.trace.model import GUESSED
+from tb_privateuse1.trace.sum_bounds import GUESSED
 from tests.support.simulate import (
     Op,
     Result,
