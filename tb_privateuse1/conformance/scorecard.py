@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 import time
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from tb_privateuse1.capture import accuracy as kept
 from tb_privateuse1.conformance.accuracy import Grade, grade
-from tb_privateuse1.conformance.lines import Line, ask
+from tb_privateuse1.conformance.lines import Line, Verdict, ask
 from tb_privateuse1.conformance.requirements import KNOWN, REQUIREMENTS
 from tb_privateuse1.conformance.subject import Subject
 from tb_privateuse1.conformance.truth import Truth, attempt
@@ -30,6 +31,12 @@ class Scorecard:
     """None where only some lines were asked for."""
     seconds: float
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many lines have each verdict; ``none`` is no requirement that holds."""
+        found = Counter(line.answer.verdict for line in self.lines)
+        return {verdict: found[verdict] for verdict in get_args(Verdict)}
+
     def as_json(self) -> dict[str, Any]:
         """Return the form of ``--json``."""
         return {
@@ -39,6 +46,7 @@ class Scorecard:
             "meaning": self.grade and self.grade.meaning,
             "reason": self.grade and self.grade.reason,
             "seconds": round(self.seconds, 1),
+            "counts": self.counts,
             "lines": [
                 {
                     "code": line.requirement.code,

@@ -22,7 +22,9 @@ def _check(subject: Subject) -> Answer:
 
     train()
     rows = subject.rows(train)
-    main = min((row for row in rows), key=lambda row: row.start_ns).thread if rows else None
+    if not rows:
+        return Answer("unknown", "torch recorded no operators")
+    main = min(rows, key=lambda row: row.start_ns).thread
     others = [row for row in rows if row.thread != main]
     without = sum(row.elapsed == _NO_EVENTS for row in others)
     found = {"rows": len(others), "without_events": without}
