@@ -11,6 +11,7 @@ from tb_privateuse1.conformance.subject import Subject
 Verdict = Literal["ok", "warn", "fail", "unknown", "none"]
 """``none``: the requirement is of a route that this backend does not offer."""
 Route = Literal["any", "events", "native"]
+Language = Literal["C++", "Python"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Requirement:
     """One line of the scorecard.
 
     ``code`` names it in ``--only``, JSON and tests. ``consequence`` says what a recording lacks
-    without it, ``remedy`` has the lines of C++ or Python that correct it.
+    without it, ``remedy`` has the lines that correct it, in the vendor's ``language``: ``driver_…``
+    in them is the vendor's driver.
     """
 
     code: str
@@ -38,6 +40,7 @@ class Requirement:
     route: Route = "any"
     rests_on: tuple[str, ...] = ()
     """Requirements that must not fail, for this one to mean anything."""
+    language: Language = "C++"
 
 
 @dataclass(frozen=True)

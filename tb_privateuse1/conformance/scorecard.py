@@ -56,6 +56,7 @@ class Scorecard:
                     "values": line.answer.values,
                     "consequence": line.requirement.consequence,
                     "remedy": line.requirement.remedy,
+                    "language": line.requirement.language,
                 }
                 for line in self.lines
             ],

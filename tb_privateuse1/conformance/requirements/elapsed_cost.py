@@ -36,7 +36,7 @@ REQUIREMENT = Requirement(
     "elapsed() is quick",
     "The training waits for it behind each window, once per operator.",
     "// Ask the driver once per event and keep its time; do not wait for the whole device:\n"
-    "driver_event_synchronize(*second);",
+    "driver_event_synchronize(second->get());",
     _check,
     "events",
     rests_on=("stubs_called", "elapsed_read"),

@@ -24,8 +24,8 @@ REQUIREMENT = Requirement(
     "A time that cannot be read is null, and torch's own tables fail as a whole.",
     "float elapsed(const ProfilerVoidEventStub* first, const ProfilerVoidEventStub* second)\n"
     "    const override {\n"
-    "  driver_event_synchronize(*second);  // torch asks long after the record; wait, never throw\n"
-    "  return 1000.0f * driver_elapsed_ms(*first, *second);\n"
+    "  driver_event_synchronize(second->get());  // torch asks late: wait, never throw\n"
+    "  return 1000.0f * driver_elapsed_ms(first->get(), second->get());\n"
     "}",
     _check,
     "events",

@@ -27,4 +27,5 @@ REQUIREMENT = Requirement(
     "# The lines above name the cause: events that come late, cost much, or are on another stream.",
     _check,
     rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
+    language="Python",
 )

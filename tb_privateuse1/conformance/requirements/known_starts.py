@@ -28,4 +28,5 @@ REQUIREMENT = Requirement(
     "    return _C.event_times()  # ns of both events after a reference event",
     _check,
     rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
+    language="Python",
 )

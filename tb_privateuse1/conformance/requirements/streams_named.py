@@ -56,4 +56,5 @@ REQUIREMENT = Requirement(
     _check,
     "events",
     rests_on=("stubs_called", "elapsed_read"),
+    language="Python",
 )

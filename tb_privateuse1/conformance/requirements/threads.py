@@ -40,8 +40,8 @@ REQUIREMENT = Requirement(
     "threads",
     "operators of all threads are measured",
     "The backward pass, which autograd runs on a thread of its own, has no device times.",
-    "// No thread_local and no lock that only the first thread holds: take the current stream\n"
-    "// of the thread that calls record().",
+    "// In record(): the stream of the thread that calls it, and no state of the first one.\n"
+    "*event = std::make_shared<MyEvent>(current_stream());",
     _check,
     "events",
     rests_on=("stubs_called",),
