@@ -103,12 +103,17 @@ record("broken", "{")
         name: json.loads(next((tmp_path / name).glob("*.pt.trace.json")).read_text())
         for name in ("known", "other", "broken")
     }
+    beside = {
+        name: json.loads(next((tmp_path / name).glob("*.kernel_event.json")).read_text())
+        for name in found
+    }
     classes = {name: one["tb_privateuse1"]["accuracy"] for name, one in found.items()}
     assert classes == {
         "known": {"class": "B", "checked": "2026-01-02"},
         "other": None,
         "broken": None,
     }
+    assert classes == {name: one["accuracy"] for name, one in beside.items()}
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,19 @@ def test_the_class_of_the_backend_has_its_meaning() -> None:
     assert "bounds held" in found.meaning
 
 
+def test_a_trace_that_lost_its_metadata_has_the_class_of_its_sidecar() -> None:
+    """Tools that cut or merge traces leave the events alone; the trace's own word counts first."""
+    stated = {"class": "B", "checked": "2026-01-02"}
+    beside = {"accuracy": {"class": "C", "checked": "2025-01-01"}}
+    alone = quality(trace(*doubtful(), elapsed={1: 5}, beside=beside)).accuracy
+    both = quality(
+        trace(*doubtful(), elapsed={1: 5}, beside=beside, tb_privateuse1={"accuracy": stated})
+    ).accuracy
+    assert alone is not None
+    assert both is not None
+    assert (alone.letter, alone.checked, both.letter) == ("C", "2025-01-01", "B")
+
+
 @pytest.mark.parametrize("stated", [None, "A", {"class": "F", "checked": "x"}, {"class": "A"}])
 def test_what_is_no_class_is_none(stated: object) -> None:
     assert quality(trace(*doubtful(), tb_privateuse1={"accuracy": stated})).accuracy is None
