@@ -89,5 +89,6 @@ def keep(card: Scorecard) -> None:
     path = kept.result_file(card.identity["backend"])
     path.parent.mkdir(parents=True, exist_ok=True)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    content = {**card.identity, "class": card.grade.letter, "checked": today}
+    found = {"class": card.grade.letter, "reason": card.grade.reason, "checked": today}
+    content = {**card.identity, **found}
     path.write_text(json.dumps(content), encoding="utf-8")

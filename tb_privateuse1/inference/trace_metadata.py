@@ -164,7 +164,7 @@ def _accuracy(raw: Raw, sidecar: Sidecar | None) -> Accuracy | None:
         if isinstance(stated, dict):
             letter, checked = _str(stated.get("class")), _str(stated.get("checked"))
             if letter in MEANINGS and checked:
-                return Accuracy(letter, checked)
+                return Accuracy(letter, checked, _str(stated.get("reason")))
     return None
 
 

@@ -66,7 +66,7 @@ def test_the_right_backend_has_no_line(tmp_path: Path, kineto: str) -> None:
     assert card["class"] == "A"
     assert card["truth"]["coverage"] == 1
     kept = json.loads((tmp_path / "accuracy-refdev.json").read_text())
-    assert kept["class"] == "A"
+    assert (kept["class"], kept["reason"]) == ("A", card["reason"])
 
 
 def test_a_class_below_the_least_one_is_an_exit_code(tmp_path: Path) -> None:
@@ -91,7 +91,9 @@ def record(name, content):
     accuracy.result_file("refdev").write_text(content)
     with capture.profile(on_trace_ready=capture.tensorboard_trace_handler(name)):
         torch.ones(8, device="refdev").add_(1)
-record("known", json.dumps({**same, "class": "B", "checked": "2026-01-02"}))
+why = {"checked": "2026-01-02", "reason": "query warns"}
+record("known", json.dumps({**same, "class": "B", **why}))
+record("older", json.dumps({**same, "class": "B", "checked": "2026-01-02"}))
 record("other", json.dumps({**same, "torch": "1.0", "class": "B", "checked": "2026-01-02"}))
 record("broken", "{")
 """)
@@ -101,7 +103,7 @@ record("broken", "{")
     assert done.returncode == 0, done.stderr
     found = {
         name: json.loads(next((tmp_path / name).glob("*.pt.trace.json")).read_text())
-        for name in ("known", "other", "broken")
+        for name in ("known", "older", "other", "broken")
     }
     beside = {
         name: json.loads(next((tmp_path / name).glob("*.kernel_event.json")).read_text())
@@ -109,7 +111,8 @@ record("broken", "{")
     }
     classes = {name: one["tb_privateuse1"]["accuracy"] for name, one in found.items()}
     assert classes == {
-        "known": {"class": "B", "checked": "2026-01-02"},
+        "known": {"class": "B", "checked": "2026-01-02", "reason": "query warns"},
+        "older": {"class": "B", "checked": "2026-01-02"},
         "other": None,
         "broken": None,
     }
