@@ -62,5 +62,7 @@ def grade(lines: Sequence[Line], truth: Truth | None) -> Grade:
 
 
 def _codes(codes: Sequence[str], one: str, several: str) -> str:
-    """Return the codes of lines with their verb."""
-    return f"{', '.join(codes)} {one if len(codes) == 1 else several}"
+    """Return words for what the lines with these codes do."""
+    if len(codes) == 1:
+        return f"the line {codes[0]} {one}"
+    return f"the lines {', '.join(codes)} {several}"

@@ -7,8 +7,9 @@ import importlib
 import json
 import os
 import sys
+import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -19,10 +20,12 @@ from tb_privateuse1.conformance import output
 from tb_privateuse1.conformance.requirements import REQUIREMENTS
 from tb_privateuse1.conformance.scorecard import Scorecard, judge, keep
 from tb_privateuse1.conformance.subject import Subject
+from tb_privateuse1.trace.accuracy import MEANINGS
 
 BELOW, NO_BACKEND = 1, 2
 """Exit codes: the class is below ``--min-class``; there is no backend to check."""
 
+_WIDTH = 80
 _ABOVE_ALL_LEVELS = "99"
 """The levels of ``libkineto/src/Logger.h`` have one digit."""
 
@@ -30,7 +33,9 @@ _ABOVE_ALL_LEVELS = "99"
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tb_privateuse1.capture --check",
-        description="Judge a PrivateUse1 backend as a source of device times, in a minute.",
+        description="Judge a PrivateUse1 backend as a source of device times, in some seconds.",
+        epilog="classes:\n" + "\n".join(_class_lines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--check", action="store_true", help="must come first")
@@ -46,6 +51,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-keep", action="store_true",
         help="recordings of this backend are not to name the class")  # fmt: skip
     return parser
+
+
+def _class_lines() -> Iterator[str]:
+    """Yield what each class means, as lines of the help."""
+    for letter, meaning in MEANINGS.items():
+        yield textwrap.fill(f"  {letter}  {meaning}", _WIDTH, subsequent_indent="     ")
 
 
 def main(arguments: Sequence[str]) -> int:

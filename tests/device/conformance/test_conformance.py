@@ -91,7 +91,7 @@ def record(name, content):
     accuracy.result_file("refdev").write_text(content)
     with capture.profile(on_trace_ready=capture.tensorboard_trace_handler(name)):
         torch.ones(8, device="refdev").add_(1)
-why = {"checked": "2026-01-02", "reason": "query warns"}
+why = {"checked": "2026-01-02", "reason": "the line query warns"}
 record("known", json.dumps({**same, "class": "B", **why}))
 record("older", json.dumps({**same, "class": "B", "checked": "2026-01-02"}))
 record("other", json.dumps({**same, "torch": "1.0", "class": "B", "checked": "2026-01-02"}))
@@ -111,7 +111,7 @@ record("broken", "{")
     }
     classes = {name: one["tb_privateuse1"]["accuracy"] for name, one in found.items()}
     assert classes == {
-        "known": {"class": "B", "checked": "2026-01-02", "reason": "query warns"},
+        "known": {"class": "B", "checked": "2026-01-02", "reason": "the line query warns"},
         "older": {"class": "B", "checked": "2026-01-02"},
         "other": None,
         "broken": None,

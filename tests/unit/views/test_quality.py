@@ -95,9 +95,9 @@ def test_the_class_of_the_backend_has_its_meaning() -> None:
     assert "bounds held" in found.meaning
 
 
-@pytest.mark.parametrize(("letter", "reason"), [("B", "operators warns"), ("A", None)])
+@pytest.mark.parametrize(("letter", "reason"), [("B", "the line operators warns"), ("A", None)])
 def test_a_class_that_is_not_the_best_says_why(letter: str, reason: str | None) -> None:
-    stated = {"class": letter, "checked": "2026-01-02", "reason": "operators warns"}
+    stated = {"class": letter, "checked": "2026-01-02", "reason": "the line operators warns"}
     found = quality(trace(*doubtful(), tb_privateuse1={"accuracy": stated})).accuracy
     assert found is not None
     assert found.reason == reason
