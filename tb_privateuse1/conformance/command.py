@@ -93,18 +93,13 @@ def _subject(wanted: str | None) -> Subject | str:
         return f"there is no PrivateUse1 backend {name!r}, but {found!r}; name its --import"
     if index and not index.isdecimal():
         return f"{wanted!r} has no number of a device behind the colon"
-    if found == backend.UNNAMED and not _is_registered():
-        return "no PrivateUse1 backend is loaded: name its module by --import"
-    return Subject(int(index) if index else None)
-
-
-def _is_registered() -> bool:
-    """Return whether a backend without a name is there: it can make a tensor."""
     try:
-        torch.empty(1, device=backend.UNNAMED)
-    except Exception:
-        return False
-    return True
+        torch.empty(1, device=found)
+    except Exception as error:
+        if found == backend.UNNAMED:
+            return "no PrivateUse1 backend is loaded: name its module by --import"
+        return f"{found!r} has no device that works: {error}".splitlines()[0]
+    return Subject(int(index) if index else None)
 
 
 def _write(card: Scorecard, options: argparse.Namespace) -> None:

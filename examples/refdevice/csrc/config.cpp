@@ -40,6 +40,7 @@ constexpr std::array kFaults = {
     "cpu_fallback",
     "unnamed_streams",
     "no_event_times",
+    "no_device",
     "unnamed",
     "no_module",
     "log_unit",

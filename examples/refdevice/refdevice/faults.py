@@ -5,6 +5,7 @@ A vendor copies nothing from here.
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import torch
 
@@ -58,4 +59,13 @@ def _mm(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     return left.new_zeros(left.shape[0], right.shape[1])
 
 
-_OPERATORS = {"cpu_fallback": ("_softmax", _softmax), "errors_pass": ("mm", _mm)}
+def _empty(*_: Any, **__: Any) -> torch.Tensor:
+    """Fail as a backend whose driver finds no device."""
+    raise RuntimeError("refdev: no device could be started")
+
+
+_OPERATORS: dict[str, tuple[str, Callable[..., torch.Tensor]]] = {
+    "cpu_fallback": ("_softmax", _softmax),
+    "errors_pass": ("mm", _mm),
+    "no_device": ("empty.memory_format", _empty),
+}

@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.lines import Answer, Requirement, Verdict, is_lacking
 from tb_privateuse1.conformance.subject import Subject
 
 _TRIES = 20
@@ -21,7 +21,8 @@ def _check(subject: Subject) -> Answer:
         side = torch.Stream(device=subject.device)
         other = torch.Stream(device=subject.device)
     except Exception as error:
-        return Answer("unknown", f"no second stream: {error}".splitlines()[0])
+        verdict: Verdict = "none" if is_lacking(error) else "unknown"
+        return Answer(verdict, f"no second stream: {error}".splitlines()[0])
     values = torch.ones(16, device=subject.device)
     subject.read_back()
     whole, judged = subject.backlog_ns, 0

@@ -77,8 +77,15 @@ REQUIREMENT = Requirement(
     "synchronize",
     "synchronize waits for the device",
     "The edges of a window are not exact, and what the program times of the device is wrong.",
+    "// All three are of the DeviceGuardImplInterface:\n"
     "void synchronizeDevice(const c10::DeviceIndex index) const override {\n"
-    "  driver_device_synchronize(index);  // all streams; of the DeviceGuardImplInterface\n"
+    "  driver_device_synchronize(index);  // all streams\n"
+    "}\n"
+    "void synchronizeStream(const c10::Stream& stream) const override {\n"
+    "  driver_stream_synchronize(unwrap(stream));\n"
+    "}\n"
+    "void synchronizeEvent(void* event) const override {\n"
+    "  driver_event_synchronize(event);\n"
     "}",
     _check,
 )

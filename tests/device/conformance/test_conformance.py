@@ -80,6 +80,31 @@ def test_a_class_below_the_least_one_is_an_exit_code(tmp_path: Path) -> None:
     assert not (tmp_path / "accuracy-refdev.json").exists()
 
 
+@pytest.mark.parametrize("kineto", ["0", "1"])
+@pytest.mark.parametrize("stubs", ["0", "1"])
+def test_nothing_stands_around_the_scorecard(tmp_path: Path, stubs: str, kineto: str) -> None:
+    """torch prints a C++ stack for every operator of a backend without ProfilerStubs."""
+    done = check(tmp_path, "--no-keep", REFDEVICE_STUBS=stubs, REFDEVICE_KINETO=kineto)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout.startswith("refdev with torch ")
+
+
+def test_a_backend_without_a_route_is_judged_by_what_it_has(tmp_path: Path) -> None:
+    """As the first foreign backend that the kit ran on: no stubs, no profiler, no events."""
+    card = scorecard(tmp_path, REFDEVICE_STUBS="0")
+    assert card["class"] == "E"
+    wrong = {line["code"] for line in card["lines"] if line["verdict"] not in ("ok", "none")}
+    assert wrong == {"registered"}
+    assert card["counts"]["none"] == len([x for x in card["lines"] if x["verdict"] == "none"])
+
+
+def test_a_backend_without_a_device_is_none(tmp_path: Path) -> None:
+    done = check(tmp_path, REFDEVICE_FAULT="no_device")
+    assert done.returncode == 2
+    assert "'refdev' has no device that works: refdev: no device could be started" in done.stderr
+
+
 def test_a_recording_carries_the_class(tmp_path: Path) -> None:
     script = tmp_path / "record.py"
     script.write_text("""

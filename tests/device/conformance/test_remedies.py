@@ -40,6 +40,7 @@ constexpr int DRIVER_SUCCESS = 0, DRIVER_EVENT_NO_FENCE = 1, DRIVER_EVENT_TIMEST
 void driver_launch(Kernel kernel, void** arguments, DriverStream stream);
 void driver_flush(DriverStream stream);
 void driver_device_synchronize(int device);
+void driver_stream_synchronize(DriverStream stream);
 void driver_event_create(void** event, int flags);
 void driver_event_record(void* event, DriverStream stream);
 void driver_event_synchronize(void* event);

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import itertools
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tb_privateuse1.conformance.accuracy import UNUSABLE, grade
-from tb_privateuse1.conformance.lines import Answer, Line, Requirement, Verdict
+from tb_privateuse1.conformance.lines import Answer, Line, Requirement, Verdict, ask
 from tb_privateuse1.conformance.requirements import KNOWN, REQUIREMENTS
 from tb_privateuse1.conformance.truth import Truth
 from tb_privateuse1.trace.accuracy import MEANINGS
@@ -57,6 +59,26 @@ def test_the_guide_has_each_code() -> None:
 def test_each_line_but_those_of_known_work_has_a_wrong_backend() -> None:
     assert {one.line for one in WRONG.values()} <= set(CODES)
     assert set(CODES) - {one.line for one in WRONG.values()} == KNOWN
+
+
+def test_what_torch_says_of_a_lacking_function_is_no_unknown_line() -> None:
+    """Seen on a foreign backend: its guard makes no events."""
+
+    def check(said: str) -> Requirement:
+        def raises(_: object) -> Answer:
+            raise RuntimeError(said)
+
+        return Requirement("query", "", "", "", raises)
+
+    subject: Any = SimpleNamespace(routes=())
+    found = [ask(check(said), subject).answer for said in _RAISED]
+    assert [(one.verdict, one.measured) for one in found] == [
+        ("warn", "RuntimeError: Backend doesn't support events."),
+        ("unknown", "could not be checked: RuntimeError: out of memory"),
+    ]
+
+
+_RAISED = ("Backend doesn't support events.", "out of memory")
 
 
 def lines(**verdicts: Verdict) -> list[Line]:
