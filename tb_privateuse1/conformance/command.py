@@ -93,13 +93,21 @@ def _subject(wanted: str | None) -> Subject | str:
         return f"there is no PrivateUse1 backend {name!r}, but {found!r}; name its --import"
     if index and not index.isdecimal():
         return f"{wanted!r} has no number of a device behind the colon"
-    try:
-        torch.empty(1, device=found)
-    except Exception as error:
-        if found == backend.UNNAMED:
-            return "no PrivateUse1 backend is loaded: name its module by --import"
-        return f"{found!r} has no device that works: {error}".splitlines()[0]
+    failed = _failure(found)
+    if failed is not None and found == backend.UNNAMED:
+        return "no PrivateUse1 backend is loaded: name its module by --import"
+    if failed is not None and hasattr(torch, found):  # without a module the line renamed says so
+        return f"{found!r} has no device that works: {failed}"
     return Subject(int(index) if index else None)
+
+
+def _failure(name: str) -> str | None:
+    """Return why the backend cannot make a tensor, or None if it can."""
+    try:
+        torch.empty(1, device=name)
+    except Exception as error:
+        return str(error).partition("\n")[0]
+    return None
 
 
 def _write(card: Scorecard, options: argparse.Namespace) -> None:

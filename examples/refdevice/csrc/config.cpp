@@ -47,6 +47,7 @@ constexpr std::array kFaults = {
     "log_loses",
     "kineto_unit",
     "kineto_loses",
+    "kineto_ticks",
     "errors_pass",
     "events_end"};
 

@@ -87,7 +87,8 @@ class Session final : public libkineto::IActivityProfilerSession {
         continue;
       }
       const int64_t length = (each.end_ns - each.start_ns) / (config->has("kineto_unit") ? 1000 : 1);
-      const int64_t start = each.start_ns + off;
+      const int64_t behind = each.start_ns - content.activities.front().start_ns;
+      const int64_t start = each.start_ns + off + (config->has("kineto_ticks") ? behind / 2 : 0);
       auto& activity = add(type_of(each.kind), *each.name, start, start + length, each.correlation + apart);
       activity.device = each.device;
       activity.resource = each.stream;

@@ -17,7 +17,7 @@ _RANGE = "tb_privateuse1::behind"
 
 
 class Behind(NamedTuple):
-    """What a range took of the device behind long work, and how many others lie inside of it."""
+    """The time that a range took of the device behind long work, and the ranges inside of it."""
 
     elapsed_ns: int
     inside: int

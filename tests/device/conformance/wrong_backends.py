@@ -54,6 +54,8 @@ WRONG = {
     "launches are lost": _fault("launch_log", "log_loses"),
     "Kineto in us": _fault("kineto_kernels", "kineto_unit", **_NATIVE),
     "Kineto loses kernels": _fault("kineto_kernels", "kineto_loses", **_NATIVE),
+    "durations of Kineto in us": _fault("known_durations", "kineto_unit", **_NATIVE),
+    "starts of Kineto in other ticks": _fault("known_starts", "kineto_ticks", **_NATIVE),
     "Kineto on another clock": _fault("kineto_clock", "kineto_clock", **_NATIVE),
     "Kineto without correlation": _fault("kineto_correlation", "no_correlation", **_NATIVE),
     "an operator on the CPU": _fault("operators", "cpu_fallback"),
