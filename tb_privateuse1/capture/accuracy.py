@@ -37,15 +37,17 @@ def identity(backend: str) -> dict[str, str]:
 
 
 def known_class(backend: str) -> dict[str, str] | None:
-    """Return ``class`` and ``checked`` (a date) of this backend, torch and device, or None.
+    """Return ``class``, ``checked`` (a date) and ``reason`` of this backend, torch and device.
 
+    None without a check. ``reason`` says why the class is no better; an older kit left none.
     Never raises: it must not cost a recording.
     """
     try:
         content: Any = json.loads(result_file(backend).read_text(encoding="utf-8"))
         same = all(content.get(key) == value for key, value in identity(backend).items())
         if same and content["class"] in tuple(CLASSES):
-            return {"class": content["class"], "checked": str(content["checked"])}
+            found = {"class": content["class"], "checked": str(content["checked"])}
+            return found | ({"reason": str(content["reason"])} if "reason" in content else {})
     except Exception:
         return None
     return None

@@ -299,6 +299,7 @@ class DeviceProfiler(torch_profile):
         if self.route != "events" or inner is None or inner.kineto_results is None:
             return None
         own = {
+            "accuracy": known_class(self.backend),  # a trace that is cut or merged loses its own
             "primed": self._primer.done,
             "launches": self._launches.columns,
             "markers": self._markers.columns,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tb_privateuse1.cli.commands import Commands
 
 _TEMPLATE = Path(__file__).parent / "backend_template"
-_RENAMED = {"package": "@NAME@", "github": ".github"}
-"""Folders that have another name in the skeleton."""
+_RENAMED = {"package": "@NAME@", "github": ".github", "gitignore": ".gitignore"}
+"""What has another name in the skeleton."""
 
 
 def add(commands: Commands) -> None:
@@ -63,5 +63,6 @@ def _require_name(name: str) -> None:
     """Raise UsageError for a name that is no package's, or that is one already."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or keyword.iskeyword(name):
         raise UsageError(f"NAME is in snake_case, as a Python package, not {name!r}")
-    if importlib.util.find_spec(name) is not None:
+    found = importlib.util.find_spec(name)
+    if found is not None and found.origin is not None:  # without an origin it is a mere folder
         raise UsageError(f"there is a Python package {name} already: choose another NAME")

@@ -41,9 +41,9 @@ def grade(lines: Sequence[Line], truth: Truth | None) -> Grade:
     verdict = {line.requirement.code: line.answer.verdict for line in lines}
     failed = [code for code, one in verdict.items() if one == "fail"]
     if lost := [code for code in failed if code in UNUSABLE]:
-        return Grade("E", f"fails: {', '.join(lost)}")
+        return Grade("E", _codes(lost, "fails", "fail"))
     if failed:
-        return Grade("D", f"fails: {', '.join(failed)}")
+        return Grade("D", _codes(failed, "fails", "fail"))
     if truth is None:
         return Grade("C", "work of known length could not be recorded")
     if verdict.get("elapsed_kind") == "warn":
@@ -52,10 +52,17 @@ def grade(lines: Sequence[Line], truth: Truth | None) -> Grade:
         return Grade("C", f"{truth.coverage:.0%} of the bounds held")
     doubtful = [code for code, one in verdict.items() if one == "warn"]
     if doubtful:
-        return Grade("B", f"warns: {', '.join(doubtful)}")
+        return Grade("B", _codes(doubtful, "warns", "warn"))
     unknown = [code for code, one in verdict.items() if one == "unknown"]
     if unknown:
-        return Grade("B", f"unknown: {', '.join(unknown)}")
+        return Grade("B", _codes(unknown, "is unknown", "are unknown"))
     if truth.start_bound_ns > _FEW_NS:
         return Grade("B", f"starts are known to {truth.start_bound_ns / 1000:.0f} µs")
     return Grade("A", "no line fails or warns")
+
+
+def _codes(codes: Sequence[str], one: str, several: str) -> str:
+    """Return words for what the lines with these codes do."""
+    if len(codes) == 1:
+        return f"the line {codes[0]} {one}"
+    return f"the lines {', '.join(codes)} {several}"

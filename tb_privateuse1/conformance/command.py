@@ -7,8 +7,9 @@ import importlib
 import json
 import os
 import sys
+import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -19,10 +20,12 @@ from tb_privateuse1.conformance import output
 from tb_privateuse1.conformance.requirements import REQUIREMENTS
 from tb_privateuse1.conformance.scorecard import Scorecard, judge, keep
 from tb_privateuse1.conformance.subject import Subject
+from tb_privateuse1.trace.accuracy import MEANINGS
 
 BELOW, NO_BACKEND = 1, 2
 """Exit codes: the class is below ``--min-class``; there is no backend to check."""
 
+_WIDTH = 80
 _ABOVE_ALL_LEVELS = "99"
 """The levels of ``libkineto/src/Logger.h`` have one digit."""
 
@@ -30,7 +33,9 @@ _ABOVE_ALL_LEVELS = "99"
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tb_privateuse1.capture --check",
-        description="Judge a PrivateUse1 backend as a source of device times, in a minute.",
+        description="Judge a PrivateUse1 backend as a source of device times, in some seconds.",
+        epilog="classes:\n" + "\n".join(_class_lines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--check", action="store_true", help="must come first")
@@ -46,6 +51,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-keep", action="store_true",
         help="recordings of this backend are not to name the class")  # fmt: skip
     return parser
+
+
+def _class_lines() -> Iterator[str]:
+    """Yield what each class means, as lines of the help."""
+    for letter, meaning in MEANINGS.items():
+        yield textwrap.fill(f"  {letter}  {meaning}", _WIDTH, subsequent_indent="     ")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -82,18 +93,21 @@ def _subject(wanted: str | None) -> Subject | str:
         return f"there is no PrivateUse1 backend {name!r}, but {found!r}; name its --import"
     if index and not index.isdecimal():
         return f"{wanted!r} has no number of a device behind the colon"
-    if found == backend.UNNAMED and not _is_registered():
+    failed = _failure(found)
+    if failed is not None and found == backend.UNNAMED:
         return "no PrivateUse1 backend is loaded: name its module by --import"
+    if failed is not None and hasattr(torch, found):  # without a module the line renamed says so
+        return f"{found!r} has no device that works: {failed}"
     return Subject(int(index) if index else None)
 
 
-def _is_registered() -> bool:
-    """Return whether a backend without a name is there: it can make a tensor."""
+def _failure(name: str) -> str | None:
+    """Return why the backend cannot make a tensor, or None if it can."""
     try:
-        torch.empty(1, device=backend.UNNAMED)
-    except Exception:
-        return False
-    return True
+        torch.empty(1, device=name)
+    except Exception as error:
+        return str(error).partition("\n")[0]
+    return None
 
 
 def _write(card: Scorecard, options: argparse.Namespace) -> None:

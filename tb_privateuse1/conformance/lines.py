@@ -11,6 +11,7 @@ from tb_privateuse1.conformance.subject import Subject
 Verdict = Literal["ok", "warn", "fail", "unknown", "none"]
 """``none``: the requirement is of a route that this backend does not offer."""
 Route = Literal["any", "events", "native"]
+Language = Literal["C++", "Python"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Requirement:
     """One line of the scorecard.
 
     ``code`` names it in ``--only``, JSON and tests. ``consequence`` says what a recording lacks
-    without it, ``remedy`` has the lines of C++ or Python that correct it.
+    without it, ``remedy`` has the lines that correct it, in the vendor's ``language``: ``driver_…``
+    in them is the vendor's driver.
     """
 
     code: str
@@ -38,6 +40,7 @@ class Requirement:
     route: Route = "any"
     rests_on: tuple[str, ...] = ()
     """Requirements that must not fail, for this one to mean anything."""
+    language: Language = "C++"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,14 @@ class Line:
 
     requirement: Requirement
     answer: Answer
+
+
+def is_lacking(error: Exception) -> bool:
+    """Return whether torch's guard raised, as it does for what a vendor has not implemented.
+
+    The words are those of ``c10/core/impl/DeviceGuardImplInterface.h``.
+    """
+    return str(error).startswith("Backend doesn't support")
 
 
 def ask(requirement: Requirement, subject: Subject, failed: Collection[str] = ()) -> Line:
@@ -61,6 +72,8 @@ def ask(requirement: Requirement, subject: Subject, failed: Collection[str] = ()
         return Line(requirement, requirement.check(subject))
     except Exception as error:
         said = f"{type(error).__name__}: {error}".splitlines()[0]
+        if is_lacking(error):
+            return Line(requirement, Answer("warn", said))
         return Line(requirement, Answer("unknown", f"could not be checked: {said}"))
 
 

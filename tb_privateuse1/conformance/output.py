@@ -7,6 +7,7 @@ import textwrap
 from tb_privateuse1.conformance.scorecard import Scorecard
 
 _WORDS = {"ok": "ok", "warn": "WARN", "fail": "FAIL", "unknown": "?", "none": "-"}
+_TALLY = {"ok": "ok", "warn": "warn", "fail": "fail", "unknown": "unknown", "none": "not judged"}
 _COLORS = {"A": "#2e7d32", "B": "#558b2f", "C": "#b7791f", "D": "#c05621", "E": "#c53030"}
 """With white letters each has the contrast of 4.5 that WCAG wants."""
 _WIDTH = 100
@@ -28,7 +29,8 @@ def text(card: Scorecard) -> str:
     if card.grade is not None:
         shown.append(f"accuracy class {card.grade.letter}: {card.grade.meaning}")
         shown.append(f"why: {card.grade.reason}")
-    shown.append(f"{card.seconds:.1f} s")
+    some = [f"{count} {_TALLY[verdict]}" for verdict, count in card.counts.items() if count]
+    shown.append(f"{', '.join(some)}; {card.seconds:.1f} s")
     return "\n".join(shown) + "\n"
 
 

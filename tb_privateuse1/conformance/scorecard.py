@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 import time
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from tb_privateuse1.capture import accuracy as kept
 from tb_privateuse1.conformance.accuracy import Grade, grade
-from tb_privateuse1.conformance.lines import Line, ask
+from tb_privateuse1.conformance.lines import Line, Verdict, ask
 from tb_privateuse1.conformance.requirements import KNOWN, REQUIREMENTS
 from tb_privateuse1.conformance.subject import Subject
 from tb_privateuse1.conformance.truth import Truth, attempt
@@ -30,6 +31,12 @@ class Scorecard:
     """None where only some lines were asked for."""
     seconds: float
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many lines have each verdict; ``none`` is no requirement that holds."""
+        found = Counter(line.answer.verdict for line in self.lines)
+        return {verdict: found[verdict] for verdict in get_args(Verdict)}
+
     def as_json(self) -> dict[str, Any]:
         """Return the form of ``--json``."""
         return {
@@ -39,6 +46,7 @@ class Scorecard:
             "meaning": self.grade and self.grade.meaning,
             "reason": self.grade and self.grade.reason,
             "seconds": round(self.seconds, 1),
+            "counts": self.counts,
             "lines": [
                 {
                     "code": line.requirement.code,
@@ -48,6 +56,7 @@ class Scorecard:
                     "values": line.answer.values,
                     "consequence": line.requirement.consequence,
                     "remedy": line.requirement.remedy,
+                    "language": line.requirement.language,
                 }
                 for line in self.lines
             ],
@@ -80,5 +89,6 @@ def keep(card: Scorecard) -> None:
     path = kept.result_file(card.identity["backend"])
     path.parent.mkdir(parents=True, exist_ok=True)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    content = {**card.identity, "class": card.grade.letter, "checked": today}
+    found = {"class": card.grade.letter, "reason": card.grade.reason, "checked": today}
+    content = {**card.identity, **found}
     path.write_text(json.dumps(content), encoding="utf-8")

@@ -127,7 +127,7 @@ def build_meta(
         backend=backend_name(raw, sidecar),
         vendor=vendor.name,
         torch_version=_str(facts.get("torch_version", raw.metadata.get("torch_version"))),
-        accuracy=_accuracy(raw),
+        accuracy=_accuracy(raw, sidecar),
         distributed_backend=_str(group.get("backend")),
         devices=device_properties(raw),
         profiler=profiler,
@@ -154,14 +154,18 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _accuracy(raw: Raw) -> Accuracy | None:
-    """Return the backend's class as the capture wrote it; it is in the trace on every route."""
-    facts = raw.metadata.get("tb_privateuse1")
-    stated = facts.get("accuracy") if isinstance(facts, dict) else None
-    if not isinstance(stated, dict):
-        return None
-    letter, checked = _str(stated.get("class")), _str(stated.get("checked"))
-    return Accuracy(letter, checked) if letter in MEANINGS and checked else None
+def _accuracy(raw: Raw, sidecar: Sidecar | None) -> Accuracy | None:
+    """Return the backend's class as the capture wrote it.
+
+    It is in the trace on every route. The sidecar has it for a trace that lost its metadata.
+    """
+    for facts in (_facts(raw, None), _facts(raw, sidecar)):
+        stated = facts.get("accuracy")
+        if isinstance(stated, dict):
+            letter, checked = _str(stated.get("class")), _str(stated.get("checked"))
+            if letter in MEANINGS and checked:
+                return Accuracy(letter, checked, _str(stated.get("reason")))
+    return None
 
 
 def profiler_end(raw: Raw, start_ns: int) -> int | None:

@@ -36,3 +36,5 @@ class Accuracy(Struct, frozen=True):
 
     letter: str
     checked: str
+    reason: str | None = None
+    """Why it is no better, in the kit's words: the codes of its lines."""

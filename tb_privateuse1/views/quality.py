@@ -36,6 +36,8 @@ class AccuracyClass(Struct, frozen=True):
     letter: str
     meaning: str
     checked: str
+    reason: str | None
+    """Why it is no better, in the kit's words; null for the best, and where an older kit ran."""
 
 
 class Quality(Result, frozen=True):
@@ -113,7 +115,9 @@ def _accuracy(trace: Trace) -> AccuracyClass | None:
     found = trace.meta.accuracy
     if found is None:
         return None
-    return AccuracyClass(found.letter, MEANINGS[found.letter], found.checked)
+    is_best = found.letter == next(iter(MEANINGS))
+    reason = None if is_best else found.reason
+    return AccuracyClass(found.letter, MEANINGS[found.letter], found.checked, reason)
 
 
 def _extent(*tables: Table) -> Extent | None:

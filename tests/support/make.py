@@ -96,18 +96,19 @@ def sidecar(elapsed_us: dict[int, float | None], **facts: Any) -> dict[str, Any]
 def trace(
     *events: Event,
     elapsed: dict[int, float | None] | None = None,
+    beside: dict[str, Any] | None = None,
     known: Sequence[Vendor] = VENDORS,
     **keys: Any,
 ) -> Trace:
-    """The Trace of some events, with a sidecar if ``elapsed`` is given."""
+    """The Trace of some events, with a sidecar if ``elapsed`` is given, and ``beside`` in it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "worker.1.pt.trace.json")
         path.write_text(json.dumps(document(*events, **keys)))
         side = None
         if elapsed is not None:
-            beside = Path(folder, "worker.1.kernel_event.json")
-            beside.write_text(json.dumps(sidecar(elapsed)))
-            side = readers_sidecar.read_sidecar(str(beside))
+            file = Path(folder, "worker.1.kernel_event.json")
+            file.write_text(json.dumps(sidecar(elapsed, **(beside or {}))))
+            side = readers_sidecar.read_sidecar(str(file))
         return inference.build_trace(
             chrome.read(str(path)), side, worker="worker", files=(path.name,), known=known
         )

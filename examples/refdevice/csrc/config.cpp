@@ -39,7 +39,17 @@ constexpr std::array kFaults = {
     "operator_waits",
     "cpu_fallback",
     "unnamed_streams",
-    "no_event_times"};
+    "no_event_times",
+    "no_device",
+    "unnamed",
+    "no_module",
+    "log_unit",
+    "log_loses",
+    "kineto_unit",
+    "kineto_loses",
+    "kineto_ticks",
+    "errors_pass",
+    "events_end"};
 
 void require(bool ok, const char* message) {
   if (!ok) {

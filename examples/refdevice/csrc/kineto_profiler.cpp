@@ -83,8 +83,13 @@ class Session final : public libkineto::IActivityProfilerSession {
     const int64_t off = config->has("kineto_clock") ? 3'000'000 : 0;
     const int64_t apart = config->has("no_correlation") ? 1'000'000 : 0;
     for (const Activity& each : content.activities) {
-      auto& activity =
-          add(type_of(each.kind), *each.name, each.start_ns + off, each.end_ns + off, each.correlation + apart);
+      if (config->has("kineto_loses") && each.correlation % 2 == 0) {
+        continue;
+      }
+      const int64_t length = (each.end_ns - each.start_ns) / (config->has("kineto_unit") ? 1000 : 1);
+      const int64_t behind = each.start_ns - content.activities.front().start_ns;
+      const int64_t start = each.start_ns + off + (config->has("kineto_ticks") ? behind / 2 : 0);
+      auto& activity = add(type_of(each.kind), *each.name, start, start + length, each.correlation + apart);
       activity.device = each.device;
       activity.resource = each.stream;
       describe(activity, apart != 0 ? 0 : each.external_id, operator_of);

@@ -41,18 +41,22 @@ def register_kineto(way: str = "1") -> None:
     _C.register_kineto_profiler()
 
 
+configure_from_environment(os.environ)
+_fault = str(config()["fault"])  # reference only, with all that asks for it
+
 # Without the renaming, the profiler's `use_device` and `device="refdev"` know nothing of it.
-torch.utils.rename_privateuse1_backend("refdev")
-torch._register_device_module("refdev", device)
+if _fault != "unnamed":
+    torch.utils.rename_privateuse1_backend("refdev")
+if _fault != "no_module":
+    torch._register_device_module(torch._C._get_privateuse1_backend_name(), device)
 torch.utils.generate_methods_for_privateuse1_backend(
     for_storage=True,  # Storage.refdev(); there are no kernels for quantized values
     unsupported_dtype=[torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint8, torch.qint32],
 )
 
-configure_from_environment(os.environ)
-_fault = str(config()["fault"])
 faults.remove_what_is_not_named(device, _fault)
-_library = faults.compute_on_the_cpu(_fault)
+faults.err_in_launch_log(device, _fault)
+_library = faults.replace_operators(_fault)
 _C.listen_for_external_ids()
 if os.environ.get("REFDEVICE_STUBS", "1") != "0":
     register_stubs()

@@ -21,6 +21,7 @@ export interface AccuracyClass {
   letter: string;
   meaning: string;
   checked: string;
+  reason: string | null;
 }
 
 /** Data of a report besides the fields of ``Report``. */

@@ -18,7 +18,7 @@ import torch
 from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
-from tb_privateuse1.capture.backend import synchronize
+from tb_privateuse1.capture.backend import has_stubs, synchronize
 from tb_privateuse1.capture.calibration.queue_check import check_queue
 from tb_privateuse1.capture.calibration.queue_costs import Costs, measure_costs
 
@@ -194,6 +194,9 @@ def _event(backend: str) -> Any:
 def _probe(backend: str, evidence: dict[str, Any]) -> tuple[str | None, str | None]:
     if torch._C._autograd._profiler_enabled():
         evidence["probe_failed"] = "another profiler is running"
+        return None, None
+    if has_stubs() is False:  # torch would print a C++ stack for every operator
+        evidence["probe_failed"] = "the backend registered no ProfilerStubs"
         return None, None
     with autograd_profile(use_device=backend, use_kineto=False) as probe, record_function(PROBE):
         start = time.perf_counter_ns()

@@ -52,7 +52,8 @@ REQUIREMENT = Requirement(
     "the clock keeps the host's pace",
     "In a window of a second, 100 ppm are 100 µs: starts of kernels move against their launches.",
     "// Convert ticks by the frequency that the driver reports, measured against the host:\n"
-    "ns = ticks * 1'000'000'000 / driver_clock_frequency_hz();",
+    "const int64_t hz = driver_clock_frequency_hz();\n"
+    "ns = ticks / hz * 1'000'000'000 + ticks % hz * 1'000'000'000 / hz;  // never overflows",
     _check,
     "events",
     rests_on=("stubs_called", "elapsed_read", "elapsed_unit", "monotony"),

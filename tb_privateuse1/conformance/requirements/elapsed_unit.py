@@ -45,7 +45,8 @@ REQUIREMENT = Requirement(
     "as torch has cut off what was below one.",
     "float elapsed(const ProfilerVoidEventStub* first, const ProfilerVoidEventStub* second)\n"
     "    const override {\n"
-    "  return 1000.0f * driver_elapsed_ms(*first, *second);  // us: most drivers return ms\n"
+    "  // us: most drivers return ms\n"
+    "  return 1000.0f * driver_elapsed_ms(first->get(), second->get());\n"
     "}",
     _check,
     "events",

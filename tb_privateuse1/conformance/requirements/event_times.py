@@ -40,4 +40,5 @@ REQUIREMENT = Requirement(
     _check,
     "events",
     rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
+    language="Python",
 )

@@ -65,7 +65,8 @@ REQUIREMENT = Requirement(
     "fork",
     "a forked child does not hang",
     "Data loaders and launchers that fork hang without a word once they touch the device.",
-    "pthread_atfork(nullptr, nullptr, [] { in_child = true; });\n"
+    "static std::atomic<bool> in_child{false};\n"
+    "pthread_atfork(nullptr, nullptr, [] { in_child = true; });  // when the library is loaded\n"
     'TORCH_CHECK(!in_child, "mydev: cannot be used in a forked process, start it with spawn");',
     _check,
 )

@@ -23,6 +23,8 @@ def _check(subject: Subject) -> Answer:
         if outside:
             said = f"{outside} of {len(found.device)} are before their launch or behind the wait"
             return Answer("fail", said, {"rows": len(found.device), "outside": outside})
+    if not rows:
+        return Answer("unknown", "nothing of the device is recorded")
     return Answer("ok", f"{rows} lie between launch and wait", {"rows": rows, "outside": 0})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +33,15 @@ def recorded(subject: Subject) -> Recorded:
     return record(subject)
 
 
-def record(subject: Subject) -> Recorded:
-    """Return what torch's own profiler records of some long operators. Raises what it raises."""
+def record(subject: Subject, work: Callable[[], object] | None = None) -> Recorded:
+    """Return what torch's own profiler records of ``work``, or of some long operators.
+
+    Raises what torch and ``work`` raise.
+    """
     subject.read_back()
     with autograd_profile(use_device=subject.name, use_kineto=True) as probe:
         began = time.time_ns()
-        subject.launch(OPERATORS)
+        subject.launch(OPERATORS) if work is None else work()
         subject.read_back()
         ended = time.time_ns()
     rows = [row for row in probe.kineto_results.events() if not row.name().startswith("[")]

@@ -26,5 +26,6 @@ REQUIREMENT = Requirement(
     "The dashboard's durations of this backend are further off than their bounds say.",
     "# The lines above name the cause: events that come late, cost much, or are on another stream.",
     _check,
-    rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
+    rests_on=("registered", "stubs_called", "elapsed_read", "elapsed_unit"),
+    language="Python",
 )

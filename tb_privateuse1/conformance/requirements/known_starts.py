@@ -27,5 +27,6 @@ REQUIREMENT = Requirement(
     "def event_times() -> tuple[int, int]:  # of torch.<backend>: makes starts measured\n"
     "    return _C.event_times()  # ns of both events after a reference event",
     _check,
-    rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
+    rests_on=("registered", "stubs_called", "elapsed_read", "elapsed_unit"),
+    language="Python",
 )

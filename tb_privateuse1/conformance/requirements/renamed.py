@@ -26,4 +26,5 @@ REQUIREMENT = Requirement(
     'torch.utils.rename_privateuse1_backend("mydev")\n'
     'torch._register_device_module("mydev", mydev_module)  # with is_available, device_count, …',
     _check,
+    language="Python",
 )

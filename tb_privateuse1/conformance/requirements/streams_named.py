@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tb_privateuse1.conformance.lines import Answer, Requirement
+from tb_privateuse1.conformance.lines import Answer, Requirement, Verdict, is_lacking
 from tb_privateuse1.conformance.subject import Subject
 
 
@@ -20,7 +20,8 @@ def _check(subject: Subject) -> Answer:
     try:
         side = torch.Stream(device=subject.device)
     except Exception as error:
-        return Answer("unknown", f"no second stream: {error}".splitlines()[0])
+        verdict: Verdict = "none" if is_lacking(error) else "unknown"
+        return Answer(verdict, f"no second stream: {error}".splitlines()[0])
     wrong = _wrong(subject, usual) + _wrong(subject, side)
     if wrong:
         return Answer("fail", wrong[0], {"wrong": wrong})
@@ -56,4 +57,5 @@ REQUIREMENT = Requirement(
     _check,
     "events",
     rests_on=("stubs_called", "elapsed_read"),
+    language="Python",
 )

@@ -66,7 +66,7 @@ def test_the_right_backend_has_no_line(tmp_path: Path, kineto: str) -> None:
     assert card["class"] == "A"
     assert card["truth"]["coverage"] == 1
     kept = json.loads((tmp_path / "accuracy-refdev.json").read_text())
-    assert kept["class"] == "A"
+    assert (kept["class"], kept["reason"]) == ("A", card["reason"])
 
 
 def test_a_class_below_the_least_one_is_an_exit_code(tmp_path: Path) -> None:
@@ -80,6 +80,31 @@ def test_a_class_below_the_least_one_is_an_exit_code(tmp_path: Path) -> None:
     assert not (tmp_path / "accuracy-refdev.json").exists()
 
 
+@pytest.mark.parametrize("kineto", ["0", "1"])
+@pytest.mark.parametrize("stubs", ["0", "1"])
+def test_nothing_stands_around_the_scorecard(tmp_path: Path, stubs: str, kineto: str) -> None:
+    """torch prints a C++ stack for every operator of a backend without ProfilerStubs."""
+    done = check(tmp_path, "--no-keep", REFDEVICE_STUBS=stubs, REFDEVICE_KINETO=kineto)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout.startswith("refdev with torch ")
+
+
+def test_a_backend_without_a_route_is_judged_by_what_it_has(tmp_path: Path) -> None:
+    """As the first foreign backend that the kit ran on: no stubs, no profiler, no events."""
+    card = scorecard(tmp_path, REFDEVICE_STUBS="0")
+    assert card["class"] == "E"
+    wrong = {line["code"] for line in card["lines"] if line["verdict"] not in ("ok", "none")}
+    assert wrong == {"registered"}
+    assert card["counts"]["none"] == len([x for x in card["lines"] if x["verdict"] == "none"])
+
+
+def test_a_backend_without_a_device_is_none(tmp_path: Path) -> None:
+    done = check(tmp_path, REFDEVICE_FAULT="no_device")
+    assert done.returncode == 2
+    assert "'refdev' has no device that works: refdev: no device could be started" in done.stderr
+
+
 def test_a_recording_carries_the_class(tmp_path: Path) -> None:
     script = tmp_path / "record.py"
     script.write_text("""
@@ -91,7 +116,9 @@ def record(name, content):
     accuracy.result_file("refdev").write_text(content)
     with capture.profile(on_trace_ready=capture.tensorboard_trace_handler(name)):
         torch.ones(8, device="refdev").add_(1)
-record("known", json.dumps({**same, "class": "B", "checked": "2026-01-02"}))
+why = {"checked": "2026-01-02", "reason": "the line query warns"}
+record("known", json.dumps({**same, "class": "B", **why}))
+record("older", json.dumps({**same, "class": "B", "checked": "2026-01-02"}))
 record("other", json.dumps({**same, "torch": "1.0", "class": "B", "checked": "2026-01-02"}))
 record("broken", "{")
 """)
@@ -101,14 +128,20 @@ record("broken", "{")
     assert done.returncode == 0, done.stderr
     found = {
         name: json.loads(next((tmp_path / name).glob("*.pt.trace.json")).read_text())
-        for name in ("known", "other", "broken")
+        for name in ("known", "older", "other", "broken")
+    }
+    beside = {
+        name: json.loads(next((tmp_path / name).glob("*.kernel_event.json")).read_text())
+        for name in found
     }
     classes = {name: one["tb_privateuse1"]["accuracy"] for name, one in found.items()}
     assert classes == {
-        "known": {"class": "B", "checked": "2026-01-02"},
+        "known": {"class": "B", "checked": "2026-01-02", "reason": "the line query warns"},
+        "older": {"class": "B", "checked": "2026-01-02"},
         "other": None,
         "broken": None,
     }
+    assert classes == {name: one["accuracy"] for name, one in beside.items()}
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,9 @@ def test_the_workflow_fails_below_a_class(tmp_path: Path) -> None:
     (check,) = [run for run in runs if "--check" in run]
     assert check.startswith("python -m tb_privateuse1.capture --check --import acme --device acme")
     assert "--min-class C" in check
+    # Python finds the folder of the sources before what is installed: the library must be there.
+    assert "python setup.py build_ext --inplace" in " ".join(runs)
+    assert not any(run.endswith(" .") for run in runs)
     # The kit is no part of the capture's own distribution.
     assert any("pip install" in run and "tb-privateuse1" in run.split() for run in runs)
 
@@ -53,6 +56,18 @@ def test_a_name_that_is_no_package(
 def test_a_name_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["new-backend", "json", str(tmp_path / "new")]) == 2
     assert "there is a Python package json" in capsys.readouterr().err
+
+
+def test_a_folder_of_that_name_is_no_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``python -m`` has the working directory in its path, and a vendor may have made DIR there."""
+    (tmp_path / "acme").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert cli.main(["new-backend", "acme", "acme"]) == 0
+    ignored = (tmp_path / "acme" / ".gitignore").read_text().splitlines()
+    assert {"build/", "*.so"} <= set(ignored)
 
 
 def test_a_directory_with_files_is_left_alone(

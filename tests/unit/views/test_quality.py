@@ -91,8 +91,29 @@ def test_the_class_of_the_backend_has_its_meaning() -> None:
     facts = {"backend": "mydev", "accuracy": {"class": "B", "checked": "2026-01-02"}}
     found = quality(trace(*doubtful(), tb_privateuse1=facts)).accuracy
     assert found is not None
-    assert (found.letter, found.checked) == ("B", "2026-01-02")
+    assert (found.letter, found.checked, found.reason) == ("B", "2026-01-02", None)
     assert "bounds held" in found.meaning
+
+
+@pytest.mark.parametrize(("letter", "reason"), [("B", "the line operators warns"), ("A", None)])
+def test_a_class_that_is_not_the_best_says_why(letter: str, reason: str | None) -> None:
+    stated = {"class": letter, "checked": "2026-01-02", "reason": "the line operators warns"}
+    found = quality(trace(*doubtful(), tb_privateuse1={"accuracy": stated})).accuracy
+    assert found is not None
+    assert found.reason == reason
+
+
+def test_a_trace_that_lost_its_metadata_has_the_class_of_its_sidecar() -> None:
+    """Tools that cut or merge traces leave the events alone; the trace's own word counts first."""
+    stated = {"class": "B", "checked": "2026-01-02"}
+    beside = {"accuracy": {"class": "C", "checked": "2025-01-01"}}
+    alone = quality(trace(*doubtful(), elapsed={1: 5}, beside=beside)).accuracy
+    both = quality(
+        trace(*doubtful(), elapsed={1: 5}, beside=beside, tb_privateuse1={"accuracy": stated})
+    ).accuracy
+    assert alone is not None
+    assert both is not None
+    assert (alone.letter, alone.checked, both.letter) == ("C", "2025-01-01", "B")
 
 
 @pytest.mark.parametrize("stated", [None, "A", {"class": "F", "checked": "x"}, {"class": "A"}])

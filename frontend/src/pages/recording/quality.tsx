@@ -68,7 +68,10 @@ function AccuracyClass({ found }: { found: NonNullable<Result["accuracy"]> }) {
   return (
     <p data-testid="accuracy" data-value={found.letter}>
       <b>{texts.accuracyClass(found.letter)}</b> {found.meaning}{" "}
-      <span class="muted">{texts.accuracyChecked(found.checked)}</span>
+      {found.reason !== null && `${texts.accuracyReason(found.reason)} `}
+      <span class="muted">
+        {texts.accuracyChecked(found.checked)} <code>python -m tb_privateuse1.capture --check</code>
+      </span>
     </p>
   );
 }

@@ -28,7 +28,8 @@ export const quality = {
   linkedOf: (step: number) => `Linked, step ${step}`,
   allActivities: "all device activities",
   accuracyClass: (letter: string) => `Accuracy class ${letter} of the backend.`,
-  accuracyChecked: (date: string) => `The conformance kit found it on ${date}.`,
+  accuracyReason: (reason: string) => `Why no better: ${reason}.`,
+  accuracyChecked: (date: string) => `Checked on ${date} by`,
   notLinked: (lost: number, activities: string) => `${count(lost)} of ${activities} activities are not`,
   linkedHelp:
     "Device activities whose launch on the host is known; of an inferred timeline, whose operator is.",
