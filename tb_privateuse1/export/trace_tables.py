@@ -60,8 +60,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "forward_thread": "number of the thread of the forward operator",
         "single": "the only range directly inside one of its kind and name",
         "event": _EVENT,
-        "flops": "operations of the device activities that it launched itself; null: no model",
-        "bytes_moved": "bytes that these must read and write",
+        "flops": "operations of its device activities, or on a host alone its own; null: no model",
+        "bytes_moved": "bytes that the same work must read and write",
     },
     "frames": {
         "row": "its number",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.roofs.operator_rates import own_work
 from tb_privateuse1.trace import sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, starts_run, zero_if_missing
 from tb_privateuse1.trace.groupby import maxima, outermost_calls, sums, with_descendants
-from tb_privateuse1.trace.model import NONE, Ops, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.vendors.device_types import CPU
 
@@ -92,10 +93,25 @@ def operator_totals(
         "launches": summed(sums(caller, one[: len(launches)], len(ops))),
         "launch_ns": summed(sums(caller, launches.end_ns - launches.start_ns, len(ops))),
         "backward_device_ns": summed(sums(of_call, each.device_ns, len(ops))),
+        "total_flops": _total_flops(trace, call, member[once], rows[once], groups),
         "backward_bound_ns": sum_bounds.duration_sum_bounds(ahead, kernels, groups),
         **memory,
         "longest_row": rows[longest],
     }
+
+
+def _total_flops(trace: Trace, call: I32, member: I64, rows: I64, groups: int) -> I64:
+    """Return the operations of each group with those of the operators inside."""
+    flops = own_work(trace)["flops"]
+    known = flops != MISSING
+    if not known.any():
+        return np.full(groups, MISSING, np.int64)
+
+    def total(values: I64) -> I64:
+        per_call = sums(call[known], values[known], len(call))
+        return sums(member, with_descendants(trace.ops.parent, per_call)[rows], groups)
+
+    return np.where(total(known.astype(np.int64)) > 0, total(flops), MISSING)
 
 
 def _mean(total_ns: I64, calls: I64) -> I64:

@@ -9,9 +9,9 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   start: "开始",
   end: "结束",
   "end less start": "结束减开始",
-  "operations of the device activities that it launched itself; null: no model":
-    "由它自身启动的设备活动的运算次数；null：没有模型",
-  "bytes that these must read and write": "这些活动必须读写的字节数",
+  "operations of its device activities, or on a host alone its own; null: no model":
+    "其设备活动的运算次数，仅有主机时为它自身的运算次数；null：没有模型",
+  "bytes that the same work must read and write": "同样的工作必须读写的字节数",
   "operations, by the shapes of its operator; null: no model, or no shapes":
     "按其算子的形状计算的运算次数；null：没有模型或没有形状",
   "bytes that it must read and write": "它必须读写的字节数",
