@@ -97,7 +97,7 @@ def build_trace(
     clues = quality.collect_clues(raw, sidecar)
     if not use_up:
         raw = replace(raw, groups=dict(raw.groups))
-    host = host_tables.build_host(raw, sidecar, vendor)
+    host = host_tables.build_host(raw, sidecar, vendor, strings)
     activities = measured_timeline.build_activities(raw, vendor, strings, host.ops, host.launches)
     if activities is not None:
         activities = stream_order.cut(device_clock.align(activities, host), host, strings)

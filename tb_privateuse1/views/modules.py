@@ -198,7 +198,7 @@ def _result(
         source=ranges.source if len(ranges.name) else "none",
         device_ns=known,
         outside_device_ns=None if known is None else whole - inside,
-        stacks=len(trace.frames) > 0,
+        stacks=call_tree.has_functions(trace),
         modeled=modeled_time(trace, some),
     )
 

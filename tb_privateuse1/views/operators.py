@@ -225,7 +225,7 @@ def operators(
             trace, sum(one.device_self_ns or 0 for one in lost)
         ),
         has_shapes=bool((trace.ops.shapes >= 0).any()),
-        has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
+        has_stacks=call_tree.has_functions(trace),
         has_modules=bool(call_tree.is_module(trace).any()),
         modeled=modeled_time(trace, time.kernels),
     )
