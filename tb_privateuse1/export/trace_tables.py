@@ -244,6 +244,12 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "key": "what the program or its profiler called it",
         "value": "its text, or JSON",
     },
+    "kernel_sources": {
+        "row": "its number",
+        "name": "kernel, as device activities have it",
+        "file": "the generated file that it is in",
+        "text": "what its compiler wrote",
+    },
 }
 """The meaning of each column of each table; a name ends with the unit."""
 

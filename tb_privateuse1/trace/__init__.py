@@ -20,6 +20,7 @@ __all__ = [
     "intervals",
     "isolation",
     "kernel_context",
+    "kernel_sources",
     "labels",
     "launch_configs",
     "memoize",

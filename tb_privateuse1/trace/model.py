@@ -22,6 +22,7 @@ from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
+from tb_privateuse1.trace.kernel_sources import KernelSources
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
@@ -358,6 +359,7 @@ TABLES: dict[str, type[Table]] = {
     "counter_series": CounterSeries,
     "counter_samples": CounterSamples,
     "metadata": RecordedMetadata,
+    "kernel_sources": KernelSources,
 }
 
 
@@ -394,6 +396,7 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     counter_series: CounterSeries = field(default_factory=CounterSeries.empty)
     counter_samples: CounterSamples = field(default_factory=CounterSamples.empty)
     metadata: RecordedMetadata = field(default_factory=RecordedMetadata.empty)
+    kernel_sources: KernelSources = field(default_factory=KernelSources.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """Return the string of an index; empty for ``NONE``."""

@@ -1117,6 +1117,17 @@ export interface KernelTable {
   modeled: ModeledTime;
 }
 
+/** A kernel of one generated file. */
+export interface KernelText {
+  file: string;
+  text: string;
+}
+
+/** The result of the lookup. */
+export interface KernelTexts {
+  sources: KernelText[];
+}
+
 /** One interval of a class, and the event that is responsible for it. */
 export interface LargestInterval {
   start_ns: number;
@@ -2412,6 +2423,7 @@ export interface Results extends Views {
   flame_diff: FlameDiff;
   hotspots: Hotspots;
   kernel_instances: Instances;
+  kernel_source: KernelTexts;
   links: Links;
   namesakes: Instances;
   operator_calls: Instances;
@@ -2445,6 +2457,7 @@ export interface Options {
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
   hotspots: { by?: "operator" | "kernel" | "module" | "function" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
   kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  kernel_source: { index?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
@@ -2473,4 +2486,5 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   counter_series: [["row", "int64", "its number"], ["name", "string", "name of a recorded counter"], ["key", "string", "which of its values: the name of the argument, often the unit"], ["process", "string", "name or number of the process that the trace puts it under"]],
   counter_samples: [["row", "int64", "its number"], ["series", "int32", "row of counter_series"], ["ts_ns", "int64", "time; the value holds until the next one of the series"], ["value", "double", "value, in the counter's own unit"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   metadata: [["row", "int64", "its number"], ["key", "string", "what the program or its profiler called it"], ["value", "string", "its text, or JSON"]],
+  kernel_sources: [["row", "int64", "its number"], ["name", "string", "kernel, as device activities have it"], ["file", "string", "the generated file that it is in"], ["text", "string", "what its compiler wrote"]],
 };

@@ -111,6 +111,9 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "time; the value holds until the next one of the series": "时间；该值保持到同一序列的下一个值",
   "what the program or its profiler called it": "程序或其分析器给出的名称",
   "its text, or JSON": "文本，或 JSON",
+  "kernel, as device activities have it": "设备活动所用的 kernel 名称",
+  "the generated file that it is in": "其所在的生成文件",
+  "what its compiler wrote": "编译器生成的源代码",
   "value, in the counter's own unit": "值，采用计数器自身的单位",
   "Python frames of an allocation, where a memory snapshot has them": "分配时的 Python 帧（内存快照中有时）",
   "row of ops: the operator that takes or returns it, by an execution trace":
