@@ -35,6 +35,7 @@ __all__ = [
     "registry",
     "renamed",
     "row_selection",
+    "run_parameters",
     "statistics",
     "step_names",
     "sum_bounds",

@@ -936,6 +936,7 @@ export interface History {
   levels: HistoryLevel[];
   outside: number[];
   waiting: number;
+  parameters: string[];
 }
 
 /** Recordings in a row whose figure agrees within the noise. */
@@ -979,6 +980,7 @@ export interface HistoryRow {
   rule: string | null;
   finding: string | null;
   saving_share: number | null;
+  parameters: RunParameter[];
 }
 
 /** The device activities of one operator, kernel, module class, function or annotation. */
@@ -2020,6 +2022,14 @@ export interface Run {
   run: string;
   workers: Worker[];
   warnings: Finding[];
+}
+
+/** One parameter: of TensorBoard's hyperparameters, of the program's metadata, or of the */
+export interface RunParameter {
+  name: string;
+  value: string;
+  number: number | null;
+  source: "hparams" | "metadata" | "environment";
 }
 
 /** A job that can be asked for a recording. */
