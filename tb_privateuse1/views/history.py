@@ -25,6 +25,7 @@ from tb_privateuse1.views.result import Provenance, Result
 from tb_privateuse1.views.signature import reduces
 
 HistoryFigure = Literal["step_ns", "utilization", "mfu", "memory_peak_bytes"]
+Ranks = Literal["lowest", "all"]
 RecordingState = Literal["read", "waiting", "failed"]
 
 
@@ -99,6 +100,8 @@ class History(Result, frozen=True):
     """The oldest first; those of unknown age before."""
     matching: str | None
     """What the names of these runs contain; null for all runs."""
+    ranks: Ranks
+    """Which of each run have rows."""
     figure: HistoryFigure
     noise: float | None
     """Standard deviation between recordings as a share; null with fewer than three."""
@@ -162,6 +165,7 @@ def history(
     *,
     figure: Annotated[HistoryFigure, "the figure whose trend is shown"] = "step_ns",
     matching: Annotated[str | None, "only runs whose name contains this, in any case"] = None,
+    ranks: Annotated[Ranks, "of each run; the trend is that of the lowest ones"] = "lowest",
 ) -> History:
     """All recordings of a logdir, with the trend of one figure; the lowest rank of each run."""
     rows = tuple(_row(recording) for recording in recordings)
@@ -170,6 +174,7 @@ def history(
         provenance=Provenance(_timeline(rows), _missing(rows), (), ()),
         rows=rows,
         matching=matching,
+        ranks=ranks,
         figure=figure,
         noise=trend.noise,
         levels=_levels(trend.levels, at),
@@ -235,9 +240,13 @@ def _differing(rows: Sequence[HistoryRow]) -> tuple[str, ...]:
 def _trend(rows: Sequence[HistoryRow], figure: HistoryFigure) -> tuple[list[int], Trend]:
     """Return the rows that have the figure, and the trend over them."""
     at, values, errors = [], [], []
+    lowest: dict[str, int] = {}
+    for row in rows:
+        lowest[row.run] = min(row.rank, lowest.get(row.run, row.rank))
     for i, row in enumerate(rows):
         value = getattr(row, figure)
-        if not value:  # a device that did nothing has no part in a trend
+        # A device that did nothing has no part in a trend, and other ranks are the same run.
+        if not value or row.rank != lowest[row.run]:
             continue
         at.append(i)
         values.append(float(value))

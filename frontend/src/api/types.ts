@@ -931,6 +931,7 @@ export interface History {
   provenance: Provenance;
   rows: HistoryRow[];
   matching: string | null;
+  ranks: "lowest" | "all";
   figure: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes";
   noise: number | null;
   levels: HistoryLevel[];
@@ -2457,7 +2458,7 @@ export interface Options {
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null; window?: "steady" | "all" };
   distributed: { step?: number | null; window?: "steady" | "all"; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all"; limit?: number; offset?: number };
-  history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null };
+  history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null; ranks?: "lowest" | "all" };
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };

@@ -53,20 +53,21 @@ class RecordingInputs(Struct, frozen=True):
 def find_recordings(source: Source, request: Request) -> RecordingInputs:
     """Look up the recordings of the runs whose name has the text ``matching``."""
     catalog = await_run(source.catalog, None, request.deadline_s)
-    members = _recordings(catalog, request.options.get("matching"))
+    every = request.options.get("ranks") == "all"
+    members = _recordings(catalog, request.options.get("matching"), every=every)
     return RecordingInputs(source.parts, reduction_of(request.view), members, request.deadline_s)
 
 
 def _recordings(
-    catalog: Catalog, matching: str | None
+    catalog: Catalog, matching: str | None, *, every: bool
 ) -> tuple[tuple[RunRecording, TraceFiles], ...]:
-    """Return the recordings of the lowest rank of each run, the oldest first."""
+    """Return the recordings of the lowest rank of each run, or of every one, the oldest first."""
     folders = {os.path.dirname(files.trace.path) for files in catalog.files.values()}
     found = [
         (_recording(run, worker, span, files, folders), files)
         for run in catalog.runs.runs
         if matching is None or matching.casefold() in run.run.casefold()
-        for worker in run.workers[:1]
+        for worker in (run.workers if every else run.workers[:1])
         for span in worker.spans
         if (files := catalog.files.get((run.run, worker.rank, span.span))) is not None
     ]

@@ -205,3 +205,15 @@ def test_sessions_that_contradict_each_other_leave_a_parameter_out(tmp_path: Pat
     event_file(tmp_path / "a" / "1", {"lr": 0.1, "depth": 3.0})
     event_file(tmp_path / "a" / "2", {"lr": 0.2, "depth": 3.0})
     assert of_run(ask(tmp_path)) == {"a": {"depth": ("3", 3.0, "hparams")}}
+
+
+def test_all_ranks_have_rows_and_the_lowest_ones_the_trend(tmp_path: Path) -> None:
+    for at_s in (100, 200, 300):
+        for rank, length in ((0, 1), (1, 9)):
+            recording(tmp_path / f"run{at_s}" / f"host_{rank}.1.pt.trace.json", length, at_s=at_s)
+    found = ask(tmp_path, ranks="all")
+    assert sorted((row.run, row.rank) for row in found.rows) == [
+        (f"run{at_s}", rank) for at_s in (100, 200, 300) for rank in (0, 1)
+    ]
+    assert [level.median for level in found.levels] == pytest.approx([1_000_000])
+    assert [row.rank for row in ask(tmp_path).rows] == [0, 0, 0]
