@@ -64,7 +64,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _export_metrics(options: argparse.Namespace) -> int:
     """Write the figures of the latest recording of each rank, or of the selected ones."""
-    from tb_privateuse1.export import atomic_output, openmetrics
+    from tb_privateuse1.export import openmetrics
     from tb_privateuse1.views.history import history
     from tb_privateuse1.views.reader import Reader
     from tb_privateuse1.views.request import Request
@@ -82,7 +82,7 @@ def _export_metrics(options: argparse.Namespace) -> int:
         and options.span in (None, row.span)
     ]
     text = openmetrics.write(rows, waiting=found.waiting)
-    atomic_output.save(options.output, iter((text.encode(),)))
+    openmetrics.save(options.output, text)
     failed = sum(row.state == "failed" for row in rows)
     print(f"{options.output}: {len(rows) - failed} recordings, {failed} that cannot be read")
     return 1 if failed else 0

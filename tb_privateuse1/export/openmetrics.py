@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from tb_privateuse1.export import atomic_output
 from tb_privateuse1.views.history import HistoryRow
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -90,6 +91,11 @@ def write(rows: Iterable[HistoryRow], *, waiting: int) -> str:
     for metric, count in ((_WAITING, waiting), (_FAILED, failed)):
         lines += [*_head(metric), f"{PREFIX}{metric.name} {count}"]
     return "\n".join([*lines, "# EOF", ""])
+
+
+def save(path: str, text: str) -> None:
+    """Write the text to a file, gzipped if it ends in ``.gz``. Raises TraceError ``unwritable``."""
+    atomic_output.save(path, (text.encode(),))
 
 
 def _family(metric: Metric, rows: Sequence[HistoryRow]) -> list[str]:

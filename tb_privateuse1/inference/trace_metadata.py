@@ -24,9 +24,8 @@ from tb_privateuse1.trace.findings import (
     Finding,
 )
 from tb_privateuse1.trace.groupby import distinct_values, named_rows
-from tb_privateuse1.trace.kernel_sources import KernelSources
 from tb_privateuse1.trace.model import MISSING, Meta, SourceFunction, Trace
-from tb_privateuse1.trace.recorded_metadata import RecordedMetadata
+from tb_privateuse1.trace.recorded_metadata import KernelSources, RecordedMetadata
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 

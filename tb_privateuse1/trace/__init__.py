@@ -20,7 +20,6 @@ __all__ = [
     "intervals",
     "isolation",
     "kernel_context",
-    "kernel_sources",
     "labels",
     "launch_configs",
     "memoize",

@@ -13,11 +13,11 @@ from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.analysis.operators.totals import SIDES
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
-from tb_privateuse1.analysis.roofs.operator_rates import operator_figures
+from tb_privateuse1.analysis.roofs.operator_rates import operator_figures, own_work
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.trace import call_tree, device_times, uncertainty
-from tb_privateuse1.trace.columns import lookup, positions
-from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls
+from tb_privateuse1.trace.columns import positions
+from tb_privateuse1.trace.groupby import counted_operators, group_rows
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Provenance, Result, provenance
@@ -198,7 +198,8 @@ def operators(
     rows = np.flatnonzero(counted_operators(trace) & time.ops)
     first, member = group_rows(*groups.group_columns(trace, rows, group))
     ahead = call_tree.forward_of(trace.ops)
-    figures = totals.operator_totals(trace, rows, member, len(first), ahead)
+    flops = own_work(trace)["flops"]
+    figures = totals.operator_totals(trace, rows, member, len(first), ahead, flops)
     texts = _Texts(trace, group, rows[first])
     some = np.arange(len(first))
     if find is not None:
@@ -219,7 +220,7 @@ def operators(
         host_self_ns=int(figures["host_self_ns"].sum()),
         device_self_ns=device_times.known_sum(trace, int(figures["device_self_ns"].sum())),
         device_self_bound_ns=(
-            _device_bound(trace, rows) if device_times.all_known(trace) else None
+            totals.device_bound(trace, rows) if device_times.all_known(trace) else None
         ),
         unlinked_device_ns=device_times.known_sum(
             trace, sum(one.device_self_ns or 0 for one in lost)
@@ -253,14 +254,6 @@ def _rows(
         )
         for i, one in zip(shown, members.work(shown), strict=True)
     )
-
-
-def _device_bound(trace: Trace, rows: I64) -> int | None:
-    """Return the bound of the time of the activities that some operators launched themselves."""
-    mine = np.zeros(len(trace.ops) + 1, np.bool_)  # the last entry is the one that NONE reads
-    mine[rows] = True
-    launcher = lookup(outermost_calls(trace.ops), trace.kernels.op, NONE)
-    return uncertainty.duration_sum_bound(trace.kernels.take(mine[launcher]))
 
 
 class _Members:

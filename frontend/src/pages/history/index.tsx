@@ -71,7 +71,7 @@ function Page({ result }: { result: Result }) {
   );
 }
 
-/** What is drawn: the figure, over which parameter, of which runs. */
+/** Choose what is drawn: the figure, the parameter, and the runs. */
 function Toolbar({ result, parameter }: { result: Result; parameter: string | undefined }) {
   const known = useMemo(() => FIGURES.filter((f) => result.rows.some((row) => row[f] !== null)), [result]);
   return (

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tb_privateuse1 import inference, readers
 from tb_privateuse1.readers.execution_trace.kernel_files import kernel_sources
-from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.lookups.kernel_source import kernel_source
 from tests.support import execution_traces, make
@@ -75,12 +72,6 @@ def test_a_kernels_row_shows_its_source(tmp_path: Path) -> None:
     assert [one.file for one in sources] == ["first.py", "second.py"]
     assert "@triton.jit" in sources[0].text
     assert kernel_source(t, index=1).sources == ()
-    with pytest.raises(TraceError, match="2"):
-        kernel_source(t, index=2)
-
-
-def test_without_kernels_there_is_none() -> None:
-    assert kernel_source(make.trace(make.op("a", 0, 1))).sources == ()
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
