@@ -91,9 +91,9 @@ def main() -> None:
         if options.only not in name or (not options.only and name not in CASES):
             continue
         # The tables take the events out of the raw trace.
-        once = host_tables.build_host(
-            case.raw, case.sidecar, trace_metadata.detect_vendor(case.raw, case.sidecar)
-        ).ops
+        vendor = trace_metadata.detect_vendor(case.raw, case.sidecar)
+        strings = Strings(case.raw.strings)
+        once = host_tables.build_host(case.raw, case.sidecar, vendor, strings).ops
         for size in options.sizes.split(","):
             ops, seconds = measure(case, once, int(float(size)), options.profile)
             # The peak of the largest so far: sizes grow.

@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.i18n import Text, say
-from tb_privateuse1.trace import device_times, groupby, intervals
+from tb_privateuse1.trace import call_tree, device_times, groupby, intervals
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -150,7 +150,7 @@ class JudgedTrace:
             "operators": bool((trace.ops.kind == OPERATOR).any()),
             "steps": len(self.steps) > 1,
             "shapes": bool((trace.ops.shapes >= 0).any() or (trace.captured_ops.shapes >= 0).any()),
-            "stacks": len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
+            "stacks": call_tree.has_functions(trace),
             "memory": len(trace.memory) > 0,
             "links": bool((trace.kernels.op >= 0).any()),
             "collectives": len(trace.collectives) > 0,

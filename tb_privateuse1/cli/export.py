@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from tb_privateuse1.cli.commands import Commands
     from tb_privateuse1.export.time_window import Window
 
-_FORMATS = ("chrome", "perfetto", "stacks", "parquet", "csv")
+_OF_RECORDINGS = "openmetrics"
+"""Its figures are those of all recordings below PATH."""
+
+_FORMATS = ("chrome", "perfetto", "stacks", "parquet", "csv", _OF_RECORDINGS)
 
 
 def add(commands: Commands) -> None:
@@ -47,6 +50,8 @@ def _export(options: argparse.Namespace) -> int:
 
     if options.path is None:
         raise UsageError("export needs PATH")
+    if options.format == _OF_RECORDINGS:
+        return _export_metrics(options)
     window = _window(options.range)
     with opened(options) as (store, catalog):
         files = catalog.find(options.run, options.rank, options.span)
@@ -55,6 +60,32 @@ def _export(options: argparse.Namespace) -> int:
     count = len(window.rows(trace, trace.kernels))
     print(f"{options.output}: {count} device activities, {trace.meta.timeline}")
     return 0
+
+
+def _export_metrics(options: argparse.Namespace) -> int:
+    """Write the figures of the latest recording of each rank, or of the selected ones."""
+    from tb_privateuse1.export import openmetrics
+    from tb_privateuse1.views.history import history
+    from tb_privateuse1.views.reader import Reader
+    from tb_privateuse1.views.request import Request
+
+    if options.range is not None:
+        raise UsageError("--range is of one trace; openmetrics has whole recordings")
+    with opened(options) as (store, catalog):
+        catalog.find(options.run)
+        found = Reader(store, catalog).run(Request(history, options={"ranks": "all"}))
+    rows = [
+        row
+        for row in found.rows
+        if options.run in (None, row.run)
+        and options.rank in (None, row.rank)
+        and options.span in (None, row.span)
+    ]
+    text = openmetrics.write(rows, waiting=found.waiting)
+    openmetrics.save(options.output, text)
+    failed = sum(row.state == "failed" for row in rows)
+    print(f"{options.output}: {len(rows) - failed} recordings, {failed} that cannot be read")
+    return 1 if failed else 0
 
 
 def _window(text: str | None) -> Window:

@@ -4,6 +4,7 @@ __all__ = [
     "chrome",
     "formats",
     "formulas",
+    "openmetrics",
     "query",
     "reports",
     "sql",

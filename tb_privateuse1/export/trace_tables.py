@@ -60,8 +60,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "forward_thread": "number of the thread of the forward operator",
         "single": "the only range directly inside one of its kind and name",
         "event": _EVENT,
-        "flops": "operations of the device activities that it launched itself; null: no model",
-        "bytes_moved": "bytes that these must read and write",
+        "flops": "operations of its device activities, or on a host alone its own; null: no model",
+        "bytes_moved": "bytes that the same work must read and write",
     },
     "frames": {
         "row": "its number",
@@ -243,6 +243,12 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "row": "its number",
         "key": "what the program or its profiler called it",
         "value": "its text, or JSON",
+    },
+    "kernel_sources": {
+        "row": "its number",
+        "name": "kernel, as device activities have it",
+        "file": "the generated file that it is in",
+        "text": "what its compiler wrote",
     },
 }
 """The meaning of each column of each table; a name ends with the unit."""

@@ -97,7 +97,7 @@ def build_trace(
     clues = quality.collect_clues(raw, sidecar)
     if not use_up:
         raw = replace(raw, groups=dict(raw.groups))
-    host = host_tables.build_host(raw, sidecar, vendor)
+    host = host_tables.build_host(raw, sidecar, vendor, strings)
     activities = measured_timeline.build_activities(raw, vendor, strings, host.ops, host.launches)
     if activities is not None:
         activities = stream_order.cut(device_clock.align(activities, host), host, strings)
@@ -160,6 +160,7 @@ def _assemble(
     groups = process_groups.read_groups(raw, (host.claims, activities.claims), strings)
     counters = counter_samples.recorded_counters(raw, strings, start)
     written = trace_metadata.recorded_metadata(raw, strings)
+    sources = trace_metadata.kernel_sources(raw, strings)
     return Trace(
         base_ns=collective_entries.known_base(raw.base_ns + start),
         start_ns=start,
@@ -192,6 +193,7 @@ def _assemble(
         counter_series=counters.series,
         counter_samples=counters.samples,
         metadata=written,
+        kernel_sources=sources,
     )
 
 

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tb_privateuse1.inference import task_queue
+from tb_privateuse1.inference import module_texts, script_modules, task_queue
 from tb_privateuse1.inference.equal_ranges import by_ids, find_equal, part_siblings
 from tb_privateuse1.inference.process_numbers import process_numbers
 from tb_privateuse1.inference.stage_inputs import (
     SELF_TEST,
     MetadataClaims,
+    Strings,
     impossible_sizes,
     rows_of,
     rows_of_ids,
@@ -42,6 +44,9 @@ _FRAMES = frozenset({"python_function"})
 
 NO_STEPS = re.compile("gpu|device|kernel|runtime|driver|python_function", re.IGNORECASE)
 """Categories of the device's side, which copy steps, and those with ranges of their own."""
+
+_FRAME_PART = 1
+"""The place of the frames among the host's ranges."""
 
 _UNCOUNTED = frozenset(
     {
@@ -89,12 +94,13 @@ class _Nested(Struct, frozen=True):
         return np.where(at >= 0, number[at], NONE).astype(np.int32)
 
 
-def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
+def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor, strings: Strings) -> Host:
     """Return operators, annotations, frames, launches and memory events with their nesting.
 
-    Removes the groups of ranges from ``raw``.
+    Removes the groups of ranges from ``raw``. Names of modules that it makes are new ``strings``.
     """
     operators, annotations = _operators_and_annotations(raw)
+    operators = _with_module_texts(operators, annotations, strings)
     if uncounted := [i for i, text in enumerate(raw.strings) if text in _UNCOUNTED]:
         operators = operators.take(~np.isin(operators.name, uncounted))
     launched = frozenset(
@@ -102,13 +108,15 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     )
     dequeued = sum(len(g) for c, g in raw.groups.items() if c.lower() == task_queue.CATEGORY)
     first_annotation = len(operators)
+    frames = _of(raw, _FRAMES)
+    scripted = None if len(frames) else script_modules.module_calls(operators, strings)
     parts = [
         Group.join([operators, annotations], MISSING_OF),
-        _of(raw, _FRAMES),
+        frames if scripted is None else scripted,
         _of(raw, launched),
     ]
-    del operators, annotations
-    nested = _nested(parts)
+    del operators, annotations, frames
+    nested = _nested(parts, frames_outside=scripted is not None)
 
     is_op, is_frame, is_call = of_part = [nested.part == number for number in range(len(parts))]
     kinds = np.where(nested.row[is_op] < first_annotation, OPERATOR, ANNOTATION).astype(np.int8)
@@ -141,6 +149,15 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
         MetadataClaims.by(ranges),
         tasks,
     )
+
+
+def _with_module_texts(operators: Group, annotations: Group, strings: Strings) -> Group:
+    """Return the operators with the texts of TorchScript's modules that are theirs."""
+    if "modules" not in operators.texts:
+        return operators
+    both = Group.join([operators, annotations], MISSING_OF)
+    placed = module_texts.placed_texts(both, strings)[: len(operators)]
+    return replace(operators, texts={**operators.texts, "modules": placed})
 
 
 def _operators_and_annotations(raw: Raw) -> tuple[Group, Group]:
@@ -211,14 +228,20 @@ def _launches(
     return launches, tasks
 
 
-def _nested(parts: list[Group]) -> _Nested:
+def _nested(parts: list[Group], *, frames_outside: bool) -> _Nested:
+    """Return the parts as one nest; ``frames_outside``: those of equal ranges are."""
+
     def column(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])
 
     sizes = np.array([len(part) for part in parts], np.int64)
     thread, start, end = column("thread"), column("start_ns"), column("end_ns")
-    order = by_ids(intervals.nesting_order(thread, start, end), parts[0])
-    part = np.repeat(np.arange(len(parts), dtype=np.int8), sizes)[order]
+    part = np.repeat(np.arange(len(parts), dtype=np.int8), sizes)
+    order = intervals.nesting_order(thread, start, end)
+    if frames_outside:
+        order = np.lexsort((part != _FRAME_PART, -end, start, thread))
+    order = by_ids(order, parts[0])
+    part = part[order]
     row = (order - (np.cumsum(sizes) - sizes)[part]).astype(np.int32)
     thread, start = thread[order], start[order]  # one at a time: they are large
     end = end[order]

@@ -25,7 +25,7 @@ from tb_privateuse1.trace.findings import (
 )
 from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.model import MISSING, Meta, SourceFunction, Trace
-from tb_privateuse1.trace.recorded_metadata import RecordedMetadata
+from tb_privateuse1.trace.recorded_metadata import KernelSources, RecordedMetadata
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
@@ -147,6 +147,14 @@ def recorded_metadata(raw: Raw, strings: Strings) -> RecordedMetadata:
     ]
     columns = np.array(rows, np.int32).reshape(-1, 2)
     return RecordedMetadata(key=columns[:, 0].copy(), value=columns[:, 1].copy())
+
+
+def kernel_sources(raw: Raw, strings: Strings) -> KernelSources:
+    """Return the table of the sources that lie beside the recording."""
+    rows = [tuple(map(strings.id, (one.name, one.file, one.text))) for one in raw.kernel_sources]
+    columns = np.array(rows, np.int32).reshape(-1, 3)
+    name, file, text = (columns[:, i].copy() for i in range(3))
+    return KernelSources(name=name, file=file, text=text)
 
 
 def _as_text(value: Any) -> str:

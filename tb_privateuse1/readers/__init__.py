@@ -45,6 +45,7 @@ __all__ = [
     "READERS",
     "choose_reader",
     "complete",
+    "event_files",
     "of_label",
     "raw",
     "read",

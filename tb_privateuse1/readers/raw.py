@@ -172,6 +172,14 @@ class Counters(Struct, frozen=True):
     samples: CounterSamples = field(default_factory=CounterSamples.empty)
 
 
+class KernelSource(Struct, frozen=True):
+    """A kernel in a file that its compiler has generated."""
+
+    name: str
+    file: str
+    text: str
+
+
 class Raw(Struct, frozen=True):
     """A trace file as columns. Times are ns since ``base_ns`` (absolute, int64)."""
 
@@ -192,6 +200,7 @@ class Raw(Struct, frozen=True):
     """Of the rank's flight recorder; their times are absolute."""
     process_names: Mapping[str, str] = field(default_factory=dict)
     """By pid, as ``threads`` spells it."""
+    kernel_sources: tuple[KernelSource, ...] = ()
     reader: str = "chrome"
     """The name of the reader that made it; ``readers.read`` sets it."""
 

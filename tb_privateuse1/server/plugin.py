@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.server.routes import Routes
 
 LINKS_VARIABLE = "TB_PRIVATEUSE1_LINKS"
+METRICS_VARIABLE = "TB_PRIVATEUSE1_METRICS"
 _IDLE_S = 600.0
 """What nobody asks for that long is dropped from memory."""
 
@@ -104,6 +105,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
                 host, bind_all=bool(getattr(context.flags, "bind_all", False))
             ),
             record=record,
+            has_metrics=os.environ.get(METRICS_VARIABLE, "").strip().lower() == "on",
         )
 
     def get_plugin_apps(self) -> Mapping[str, Callable[..., Any]]:

@@ -22,7 +22,7 @@ from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1.discovery.catalog import Runs
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.export import formats, sql
+from tb_privateuse1.export import formats, openmetrics, sql
 from tb_privateuse1.export.query import EXPORT, parse_export
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, record_routes, static_files
@@ -74,6 +74,7 @@ _STATUS = {
     "foreign_host": 403,
     "other_site": 403,
     "sql_off": 403,
+    "metrics_off": 403,
     "sql_busy": 429,
     "record_off": 403,
     "record_not_here": 403,
@@ -90,6 +91,8 @@ _STATUS = {
 _BASE = f"/data/plugin/{static_files.PLUGIN}/"
 _READ = ("GET", "HEAD")
 _CHANGE = ("POST",)
+_SCRAPE_MS = "5000"
+"""Half of the time that Prometheus waits by default (``scrape_timeout``)."""
 _WORTH_PACKING_BYTES = 1024
 _MOST_BYTES = 128 << 20
 """Of one answer: the views' own limits keep all that a page asks for far below."""
@@ -124,12 +127,14 @@ class Routes:
         access: Access | None = None,
         sql_audience: sql.Audience = "nobody",
         record: RecordRoutes | None = None,
+        has_metrics: bool = False,
     ) -> None:
         self._scanner = scanner
         self._store = store
         self._reader = reader or Reader(store, scanner)
         self._warnings = warnings
         self._sql_audience = sql_audience
+        self._has_metrics = has_metrics
         self._record = record or RecordRoutes((), scanner, Permission())
         data = (access or Access()).with_names(self._record.permission.hosts)
         read, change = data.check, data.check_change
@@ -142,6 +147,7 @@ class Routes:
             _Route("extras", _in_json(self._extras), read),
             _Route("export", self._export, read),
             _Route("sql", _in_json(self._sql), read),
+            _Route("metrics", self._metrics, read),
             _Route("cancel", _in_json(self._cancel), change, _CHANGE),
             _Route(record_routes.JOBS, _in_json(self._jobs), read),
             _Route(record_routes.ASK, _in_json(self._ask), change, _CHANGE),
@@ -238,6 +244,18 @@ class Routes:
             return sql.for_browsers(sql.query(files, text, rows=limit, store=self._store))
 
         return self._reader.use_trace(files, run_query, deadline_s, "sql", (text, limit))
+
+    def _metrics(self, request: Request, _: str) -> Response:
+        """Return the figures of what is read by the deadline; more is there the next time."""
+        if not self._has_metrics:
+            hint = say("Set TB_PRIVATEUSE1_METRICS=on: see docs/guide/export.md.")
+            raise TraceError("metrics_off", say("This server has no metrics."), hint)
+        texts = _texts(request)
+        reject_unknown("metrics", texts, ("matching",))
+        options = {"ranks": "all", "wait_ms": _SCRAPE_MS, **texts}
+        found = self._reader.run(parse_request("history", options))
+        text = openmetrics.write(found.rows, waiting=found.waiting)
+        return _guarded(Response(text, content_type=openmetrics.CONTENT_TYPE))
 
     def _answers_sql(self, request: Request) -> bool:
         if self._sql_audience == "local":

@@ -34,6 +34,7 @@ __all__ = [
     "registry",
     "renamed",
     "row_selection",
+    "run_parameters",
     "statistics",
     "step_names",
     "sum_bounds",

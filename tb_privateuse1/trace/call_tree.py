@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,6 +20,8 @@ from tb_privateuse1.trace.model import ANNOTATION, NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 MODULE = "nn.Module: "
+_SCRIPTED = re.compile(rf"({MODULE})?[\w.]+\((\w+)\)")
+"""A module of TorchScript: its path and its class."""
 """How the names of a module's frames start; its class and number follow (torch's tracer)."""
 
 STEP, LOADER = step_names.PREFIX, "enumerate(DataLoader)"
@@ -100,6 +103,15 @@ def is_module(trace: Trace) -> Bools:
     return modules
 
 
+def has_functions(trace: Trace) -> bool:
+    """Return whether there are calls of Python functions, as frames or as stacks of operators.
+
+    Modules of TorchScript are frames without any.
+    """
+    in_frames = len(trace.frames) > 0 and not bool(is_module(trace).all())
+    return in_frames or bool((trace.ops.stack >= 0).any())
+
+
 def is_annotation(trace: Trace) -> Bools:
     """Return a mask of the rows of ``trace.ops`` that are annotations, not of steps and loaders."""
     own: Bools = starts_with(trace, STEP, LOADER)[trace.ops.name]
@@ -108,7 +120,9 @@ def is_annotation(trace: Trace) -> Bools:
 
 
 def class_of(name: str) -> str:
-    """Return the class in a module's name: ``Linear`` of ``Linear_12``."""
+    """Return the class in a module's name: ``Linear`` of ``Linear_12`` or ``b.lin(Linear)``."""
+    if scripted := _SCRIPTED.fullmatch(name):
+        return f"{scripted[1] or ''}{scripted[2]}"
     head, _, number = name.rpartition("_")
     return head if head and number.isdigit() else name
 

@@ -1,9 +1,8 @@
-"""The Trace: the data structure of all analyses, as read-only numpy columns.
+"""The Trace: the read-only numpy columns of all analyses, which ``inference`` fills.
 
-Times are int64 nanoseconds since the trace's start (``Trace.base_ns`` holds the absolute
-start). A row of another table is an int32 index, ``NONE`` (-1) if there is none. Names are
-indices into ``Trace.strings``. ``event`` is an event's number in its file, see ``Checkpoints``.
-Nothing here computes: ``inference`` fills the tables.
+Times are int64 nanoseconds since the trace's start (``Trace.base_ns`` has the absolute one). A row
+of another table is an int32 index, ``NONE`` (-1) if there is none. Names are indices into
+``Trace.strings``. ``event`` is an event's number in its file, see ``Checkpoints``.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.recorded_metadata import RecordedMetadata
+from tb_privateuse1.trace.recorded_metadata import KernelSources, RecordedMetadata
 from tb_privateuse1.trace.table import (
     Bools,
     Code,
@@ -300,8 +299,7 @@ class Meta(Struct, frozen=True):
 
     worker: str = ""
     files: tuple[str, ...] = ()
-    size_bytes: int | None = None
-    """The size of the trace file on disk."""
+    size_bytes: int | None = None  # of the trace file on disk
     reader: str = "chrome"
     """The reader that made it: it can read single events again."""
     events: Mapping[str, int] = field(default_factory=dict)
@@ -358,6 +356,7 @@ TABLES: dict[str, type[Table]] = {
     "counter_series": CounterSeries,
     "counter_samples": CounterSamples,
     "metadata": RecordedMetadata,
+    "kernel_sources": KernelSources,
 }
 
 
@@ -394,6 +393,7 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     counter_series: CounterSeries = field(default_factory=CounterSeries.empty)
     counter_samples: CounterSamples = field(default_factory=CounterSamples.empty)
     metadata: RecordedMetadata = field(default_factory=RecordedMetadata.empty)
+    kernel_sources: KernelSources = field(default_factory=KernelSources.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """Return the string of an index; empty for ``NONE``."""

@@ -1,4 +1,4 @@
-"""Table of what a file says of itself beside its events, and no other table or field has."""
+"""Tables of what a file says of itself beside its events, and of sources that lie beside it."""
 
 from __future__ import annotations
 
@@ -13,3 +13,16 @@ class RecordedMetadata(Table, frozen=True):
 
     key: MaybeText
     value: MaybeText
+
+
+class KernelSources(Table, frozen=True):
+    """Kernels with what their compiler wrote; a name occurs once per file that has it.
+
+    All columns are indices into ``Trace.strings``.
+    """
+
+    name: MaybeText
+    """As device activities have it."""
+    file: MaybeText
+    """The name of the generated file."""
+    text: MaybeText

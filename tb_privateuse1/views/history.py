@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -19,11 +19,13 @@ from tb_privateuse1.analysis.steps.table import step_spread, step_table
 from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.model import Timeline, Trace
+from tb_privateuse1.trace.run_parameters import RunParameter, trace_parameters
 from tb_privateuse1.views.reduced_traces import RunRecording
 from tb_privateuse1.views.result import Provenance, Result
 from tb_privateuse1.views.signature import reduces
 
 HistoryFigure = Literal["step_ns", "utilization", "mfu", "memory_peak_bytes"]
+Ranks = Literal["lowest", "all"]
 RecordingState = Literal["read", "waiting", "failed"]
 
 
@@ -71,6 +73,9 @@ class HistoryRow(Struct, frozen=True):
     finding: str | None = None
     saving_share: float | None = None
     """Of the judged steps, 0 to 1."""
+    parameters: tuple[RunParameter, ...] = ()
+    """TensorBoard's hyperparameters of the run, the program's metadata, and where it ran; of one
+    name, the first of these."""
 
 
 class HistoryLevel(Struct, frozen=True):
@@ -95,6 +100,8 @@ class History(Result, frozen=True):
     """The oldest first; those of unknown age before."""
     matching: str | None
     """What the names of these runs contain; null for all runs."""
+    ranks: Ranks
+    """Which of each run have rows."""
     figure: HistoryFigure
     noise: float | None
     """Standard deviation between recordings as a share; null with fewer than three."""
@@ -103,6 +110,8 @@ class History(Result, frozen=True):
     """Rows whose figure is outside of the band of its level."""
     waiting: int
     """Recordings that are still to be read."""
+    parameters: tuple[str, ...]
+    """Names of the parameters that differ between recordings: those with numbers first."""
 
 
 def figures(trace: Trace) -> HistoryRow:
@@ -146,6 +155,7 @@ def figures(trace: Trace) -> HistoryRow:
         rule=top.rule if top else None,
         finding=top.title if top else None,
         saving_share=top.saving_share if top else None,
+        parameters=trace_parameters(trace),
     )
 
 
@@ -155,6 +165,7 @@ def history(
     *,
     figure: Annotated[HistoryFigure, "the figure whose trend is shown"] = "step_ns",
     matching: Annotated[str | None, "only runs whose name contains this, in any case"] = None,
+    ranks: Annotated[Ranks, "of each run; the trend is that of the lowest ones"] = "lowest",
 ) -> History:
     """All recordings of a logdir, with the trend of one figure; the lowest rank of each run."""
     rows = tuple(_row(recording) for recording in recordings)
@@ -163,11 +174,13 @@ def history(
         provenance=Provenance(_timeline(rows), _missing(rows), (), ()),
         rows=rows,
         matching=matching,
+        ranks=ranks,
         figure=figure,
         noise=trend.noise,
         levels=_levels(trend.levels, at),
         outside=tuple(at[i] for i in trend.outside),
         waiting=sum(row.state == "waiting" for row in rows),
+        parameters=_differing(rows),
     )
 
 
@@ -195,15 +208,45 @@ def _row(recording: RunRecording) -> HistoryRow:
         bytes=span.bytes,
         state="failed" if problem else "waiting" if recording.part is None else "read",
         problem=problem.message if problem else None,
+        parameters=_named_once(recording.hparams + known.parameters),
     )
+
+
+def _named_once(found: Iterable[RunParameter]) -> tuple[RunParameter, ...]:
+    """Return the first parameter of each name."""
+    names: dict[str, RunParameter] = {}
+    for one in found:
+        names.setdefault(one.name, one)
+    return tuple(names.values())
+
+
+def _differing(rows: Sequence[HistoryRow]) -> tuple[str, ...]:
+    """Return the parameters whose value is not the same in all rows that are read."""
+    read = [{one.name: one for one in row.parameters} for row in rows if row.state == "read"]
+    names = dict.fromkeys(name for row in read for name in row)
+    differing = [
+        name
+        for name in names
+        if len({row[name].value if name in row else None for row in read}) > 1
+    ]
+    numbers = {
+        name
+        for name in differing
+        if all(row[name].number is not None for row in read if name in row)
+    }
+    return tuple(sorted(differing, key=lambda name: name not in numbers))
 
 
 def _trend(rows: Sequence[HistoryRow], figure: HistoryFigure) -> tuple[list[int], Trend]:
     """Return the rows that have the figure, and the trend over them."""
     at, values, errors = [], [], []
+    lowest: dict[str, int] = {}
+    for row in rows:
+        lowest[row.run] = min(row.rank, lowest.get(row.run, row.rank))
     for i, row in enumerate(rows):
         value = getattr(row, figure)
-        if not value:  # a device that did nothing has no part in a trend
+        # A device that did nothing has no part in a trend, and other ranks are the same run.
+        if not value or row.rank != lowest[row.run]:
             continue
         at.append(i)
         values.append(float(value))

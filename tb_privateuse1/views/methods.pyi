@@ -236,6 +236,7 @@ class ViewMethods:
         *,
         figure: Literal['step_ns', 'utilization', 'mfu', 'memory_peak_bytes'] = 'step_ns',
         matching: str | None = None,
+        ranks: Literal['lowest', 'all'] = 'lowest',
         run: str | None = None,
         rank: int | None = None,
         span: int | None = None,

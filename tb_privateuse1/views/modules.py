@@ -10,6 +10,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
+from tb_privateuse1.analysis.roofs.operator_rates import operator_figures
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.trace import call_tree, device_times, sum_bounds
 from tb_privateuse1.trace.columns import lookup
@@ -73,8 +74,8 @@ class ModuleRow(Struct, frozen=True):
     share: float | None
     """Of all device time in both passes; of all modules' host time without device times."""
     flops: int | None
-    """Operations of the activities of both passes, those of the modules inside too; null without
-    a model of their work, or shapes."""
+    """Operations of the activities, or on a host alone of the operators, of both passes, those of
+    the modules inside too; null without a model of their work, or shapes."""
     bytes: int | None
     """Bytes that these must read and write."""
     tflop_per_s: float | None
@@ -171,6 +172,8 @@ def _result(
     ahead, back = (_device(kernels, lookup(nodes.of, region[some], NONE), n) for region in regions)
     node = np.where(some, lookup(nodes.of, np.maximum(*regions), NONE), NONE)
 
+    of_op = np.where(forward >= 0, back_of_op, lookup(nodes.of, ranges.of_op, NONE))
+    of_op = np.where(time.ops, of_op, NONE)
     # A module that ran in no chosen step has rows only if something of its backward pass did.
     used = with_descendants(nodes.parent, calls + ahead.kernels + back.kernels + back_host) > 0
     spread = _Figures(
@@ -184,7 +187,7 @@ def _result(
         back_device=with_descendants(nodes.parent, back.ns),
         kernels=with_descendants(nodes.parent, ahead.kernels + back.kernels),
         bound=_bounds(nodes.parent, node[some], kernels),
-        work=group_figures(trace, node.astype(np.int64), n, nodes.parent),
+        work=_work(trace, node, of_op, nodes),
     )
     whole = int((kernels.end_ns - kernels.start_ns).sum())
     known = device_times.known_sum(trace, whole) if len(trace.kernels) else None
@@ -195,9 +198,16 @@ def _result(
         source=ranges.source if len(ranges.name) else "none",
         device_ns=known,
         outside_device_ns=None if known is None else whole - inside,
-        stacks=len(trace.frames) > 0,
+        stacks=call_tree.has_functions(trace),
         modeled=modeled_time(trace, some),
     )
+
+
+def _work(trace: Trace, node: I32, of_op: I32, nodes: call_tree.Nodes) -> list[Figures]:
+    """Return the work of each node, by the node of each activity, or on a host alone operator."""
+    if device_times.is_on_host_alone(trace):
+        return operator_figures(trace, of_op, len(nodes), nodes.parent)
+    return group_figures(trace, node.astype(np.int64), len(nodes), nodes.parent)
 
 
 def _device(kernels: Kernels, node: I32, nodes: int) -> _Device:

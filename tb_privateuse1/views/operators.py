@@ -13,11 +13,12 @@ from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.analysis.operators.totals import SIDES
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
+from tb_privateuse1.analysis.roofs.operator_rates import operator_figures, own_work
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.trace import call_tree, device_times, uncertainty
-from tb_privateuse1.trace.columns import lookup, positions
-from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.columns import positions
+from tb_privateuse1.trace.groupby import counted_operators, group_rows
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
@@ -40,7 +41,7 @@ _SORTS = (
     "name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns",
     "host_mean_ns", "device_mean_ns", "kernels", "launches", "launch_ns", "backward_device_ns",
     "host_memory_self_bytes", "host_memory_bytes", "device_memory_self_bytes",
-    "device_memory_bytes",
+    "device_memory_bytes", "total_flops",
 )  # fmt: skip
 
 _BOUNDS = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
@@ -114,9 +115,12 @@ class OperatorRow(Struct, frozen=True):
     """The same of the devices' memory; null without allocations of theirs."""
     device_memory_bytes: int | None
     flops: int | None
-    """Operations of its own device activities; null without a model of their work, or shapes."""
+    """Operations of its own device activities, on a host alone of what it computes itself; null
+    without a model of the work, or shapes."""
+    total_flops: int | None
+    """With those of the operators inside, as torch's ``with_flops`` counts a convolution."""
     bytes: int | None
-    """Bytes that these must read and write."""
+    """Bytes that the same work must read and write."""
     tflop_per_s: float | None
     gb_per_s: float | None
     """By the time of the activities with FLOPs, or with bytes."""
@@ -194,7 +198,8 @@ def operators(
     rows = np.flatnonzero(counted_operators(trace) & time.ops)
     first, member = group_rows(*groups.group_columns(trace, rows, group))
     ahead = call_tree.forward_of(trace.ops)
-    figures = totals.operator_totals(trace, rows, member, len(first), ahead)
+    flops = own_work(trace)["flops"]
+    figures = totals.operator_totals(trace, rows, member, len(first), ahead, flops)
     texts = _Texts(trace, group, rows[first])
     some = np.arange(len(first))
     if find is not None:
@@ -215,13 +220,13 @@ def operators(
         host_self_ns=int(figures["host_self_ns"].sum()),
         device_self_ns=device_times.known_sum(trace, int(figures["device_self_ns"].sum())),
         device_self_bound_ns=(
-            _device_bound(trace, rows) if device_times.all_known(trace) else None
+            totals.device_bound(trace, rows) if device_times.all_known(trace) else None
         ),
         unlinked_device_ns=device_times.known_sum(
             trace, sum(one.device_self_ns or 0 for one in lost)
         ),
         has_shapes=bool((trace.ops.shapes >= 0).any()),
-        has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
+        has_stacks=call_tree.has_functions(trace),
         has_modules=bool(call_tree.is_module(trace).any()),
         modeled=modeled_time(trace, time.kernels),
     )
@@ -251,14 +256,6 @@ def _rows(
     )
 
 
-def _device_bound(trace: Trace, rows: I64) -> int | None:
-    """Return the bound of the time of the activities that some operators launched themselves."""
-    mine = np.zeros(len(trace.ops) + 1, np.bool_)  # the last entry is the one that NONE reads
-    mine[rows] = True
-    launcher = lookup(outermost_calls(trace.ops), trace.kernels.op, NONE)
-    return uncertainty.duration_sum_bound(trace.kernels.take(mine[launcher]))
-
-
 class _Members:
     """The group of each operator that is counted."""
 
@@ -266,12 +263,10 @@ class _Members:
         self._trace, self._rows, self._member, self._groups = trace, rows, member, groups
 
     def work(self, shown: I64) -> list[Figures]:
-        """Return the work of the activities that the operators of some groups launched."""
-        trace = self._trace
-        group = np.full(len(trace.ops), NONE, np.int64)
+        """Return the own work of the operators of some groups."""
+        group = np.full(len(self._trace.ops), NONE, np.int64)
         group[self._rows] = positions(shown, self._groups)[self._member]
-        launcher = lookup(outermost_calls(trace.ops), trace.kernels.op, NONE)
-        return group_figures(trace, lookup(group, launcher, NONE), len(shown))
+        return operator_figures(self._trace, group, len(shown))
 
 
 def _sorted(
@@ -311,6 +306,8 @@ def _numbers(trace: Trace, figures: dict[str, I64], i: int) -> dict[str, Any]:
             found[key] = bound if device_times.all_known(trace) else None
         elif key in _OF_DEVICE:
             found[key] = device_times.known_sum(trace, int(column[i]))
+        elif key == "total_flops":
+            found[key] = None if column[i] == MISSING else int(column[i])
         elif key != "bounded_ns":
             found[key] = int(column[i])
     return found
@@ -378,6 +375,7 @@ def _unlinked(trace: Trace, inside: Bools, group: Group, limit: int) -> tuple[Op
             forward=None,
             backward_device_ns=None,
             backward_bound_ns=None,
+            total_flops=work.flops,
             **dict.fromkeys(key for keys in _OF_MEMORY.values() for key in keys),
             **work.columns(),
             longest_row=None,

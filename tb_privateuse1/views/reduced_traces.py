@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.run_parameters import RunParameter
 
 
 class Rank(Struct, frozen=True):
@@ -38,3 +39,5 @@ class RunRecording(Struct, frozen=True):
     part: Any
     """None if the trace has not been read yet, or cannot be."""
     problem: Finding | None = None
+    hparams: tuple[RunParameter, ...] = ()
+    """The hyperparameters that TensorBoard has of the run."""

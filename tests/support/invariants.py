@@ -75,6 +75,7 @@ def of_lookups(trace: Trace) -> None:
         "work": of_rows,
         "operator_calls": [{"index": row} for row in operators],
         "kernel_instances": [{"index": rows["kernels"]}] if "kernels" in rows else [],
+        "kernel_source": [{"index": rows["kernels"]}] if "kernels" in rows else [],
     }
     for name, lookup in LOOKUPS.items():
         for options in asked.get(name, [{}]):

@@ -2,7 +2,7 @@
 
 /** The columns that the server sorts the rows of a view by. */
 export const SORTS = {
-  operators: ["name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns", "host_mean_ns", "device_mean_ns", "kernels", "launches", "launch_ns", "backward_device_ns", "host_memory_self_bytes", "host_memory_bytes", "device_memory_self_bytes", "device_memory_bytes", "flops", "bytes", "tflop_per_s", "gb_per_s", "flops_per_byte", "roof_share", "above_roof_ns"],
+  operators: ["name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns", "host_mean_ns", "device_mean_ns", "kernels", "launches", "launch_ns", "backward_device_ns", "host_memory_self_bytes", "host_memory_bytes", "device_memory_self_bytes", "device_memory_bytes", "total_flops", "flops", "bytes", "tflop_per_s", "gb_per_s", "flops_per_byte", "roof_share", "above_roof_ns"],
   kernels: ["name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns", "flops", "bytes", "tflop_per_s", "gb_per_s", "flops_per_byte", "roof_share", "above_roof_ns"],
   modules: ["name", "share", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns", "backward_host_ns", "backward_device_ns", "kernels", "flops", "bytes", "tflop_per_s", "gb_per_s", "flops_per_byte", "roof_share", "above_roof_ns"],
 } as const;

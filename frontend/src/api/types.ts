@@ -932,11 +932,13 @@ export interface History {
   provenance: Provenance;
   rows: HistoryRow[];
   matching: string | null;
+  ranks: "lowest" | "all";
   figure: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes";
   noise: number | null;
   levels: HistoryLevel[];
   outside: number[];
   waiting: number;
+  parameters: string[];
 }
 
 /** Recordings in a row whose figure agrees within the noise. */
@@ -980,6 +982,7 @@ export interface HistoryRow {
   rule: string | null;
   finding: string | null;
   saving_share: number | null;
+  parameters: RunParameter[];
 }
 
 /** The device activities of one operator, kernel, module class, function or annotation. */
@@ -1116,6 +1119,17 @@ export interface KernelTable {
   matrix: MatrixUse | null;
   has_configs: boolean;
   modeled: ModeledTime;
+}
+
+/** A kernel of one generated file. */
+export interface KernelText {
+  file: string;
+  text: string;
+}
+
+/** The result of the lookup. */
+export interface KernelTexts {
+  sources: KernelText[];
 }
 
 /** One interval of a class, and the event that is responsible for it. */
@@ -1482,6 +1496,7 @@ export interface OperatorRow {
   device_memory_self_bytes: number | null;
   device_memory_bytes: number | null;
   flops: number | null;
+  total_flops: number | null;
   bytes: number | null;
   tflop_per_s: number | null;
   gb_per_s: number | null;
@@ -2011,6 +2026,14 @@ export interface Run {
   warnings: Finding[];
 }
 
+/** One parameter: of TensorBoard's hyperparameters, of the program's metadata, or of the */
+export interface RunParameter {
+  name: string;
+  value: string;
+  number: number | null;
+  source: "hparams" | "metadata" | "environment";
+}
+
 /** A job that can be asked for a recording. */
 export interface RunningJob {
   job: string;
@@ -2412,6 +2435,7 @@ export interface Results extends Views {
   flame_diff: FlameDiff;
   hotspots: Hotspots;
   kernel_instances: Instances;
+  kernel_source: KernelTexts;
   links: Links;
   namesakes: Instances;
   operator_calls: Instances;
@@ -2435,7 +2459,7 @@ export interface Options {
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null; window?: "steady" | "all" };
   distributed: { step?: number | null; window?: "steady" | "all"; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all"; limit?: number; offset?: number };
-  history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null };
+  history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null; ranks?: "lowest" | "all" };
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };
@@ -2445,6 +2469,7 @@ export interface Options {
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
   hotspots: { by?: "operator" | "kernel" | "module" | "function" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
   kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  kernel_source: { index?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
@@ -2455,7 +2480,7 @@ export interface Options {
 /** The tables of SQL: each column's name, type and meaning. */
 export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   threads: [["row", "int64", "its number"], ["pid", "string", "process, as the trace writes it: a number or a word"], ["tid", "string", "thread, as the trace writes it"], ["name", "string", "the thread's name"]],
-  ops: [["row", "int64", "its number"], ["name", "string", "operator, or the name given to record_function"], ["kind", "string", "operator or annotation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["elapsed_ns", "int64", "device time between the operator's two events, from a sidecar"], ["thread", "int32", "row of threads"], ["external_id", "int64", "External id"], ["parent", "int32", "row of ops: the innermost one around it"], ["frame", "int32", "row of frames: the innermost one around it"], ["step", "int32", "row of steps"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["strides", "string", "strides of the inputs, JSON"], ["concrete", "string", "values of the inputs that are no tensors, JSON"], ["kernel_flops", "int64", "operations of the kernel, as Inductor recorded them"], ["kernel_bytes", "int64", "bytes of the kernel, as Inductor recorded them"], ["stack", "string", "call stack, where it was recorded with the operator"], ["sequence", "int64", "sequence number of autograd"], ["forward_thread", "int64", "number of the thread of the forward operator"], ["single", "bool", "the only range directly inside one of its kind and name"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations of the device activities that it launched itself; null: no model"], ["bytes_moved", "int64", "bytes that these must read and write"]],
+  ops: [["row", "int64", "its number"], ["name", "string", "operator, or the name given to record_function"], ["kind", "string", "operator or annotation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["elapsed_ns", "int64", "device time between the operator's two events, from a sidecar"], ["thread", "int32", "row of threads"], ["external_id", "int64", "External id"], ["parent", "int32", "row of ops: the innermost one around it"], ["frame", "int32", "row of frames: the innermost one around it"], ["step", "int32", "row of steps"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["strides", "string", "strides of the inputs, JSON"], ["concrete", "string", "values of the inputs that are no tensors, JSON"], ["kernel_flops", "int64", "operations of the kernel, as Inductor recorded them"], ["kernel_bytes", "int64", "bytes of the kernel, as Inductor recorded them"], ["stack", "string", "call stack, where it was recorded with the operator"], ["sequence", "int64", "sequence number of autograd"], ["forward_thread", "int64", "number of the thread of the forward operator"], ["single", "bool", "the only range directly inside one of its kind and name"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations of its device activities, or on a host alone its own; null: no model"], ["bytes_moved", "int64", "bytes that the same work must read and write"]],
   frames: [["row", "int64", "its number"], ["name", "string", "Python function with its file and the line where it begins, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["around", "int32", "row of ops: who called it, or without an operator the innermost annotation"], ["frame", "int32", "row of frames: the innermost one around it"], ["kernel_name", "string", "the launched kernel, where the call itself names it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"], ["missing", "int64", "1: its work has no times, though that of others has; sums lack it"]],
@@ -2473,4 +2498,5 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   counter_series: [["row", "int64", "its number"], ["name", "string", "name of a recorded counter"], ["key", "string", "which of its values: the name of the argument, often the unit"], ["process", "string", "name or number of the process that the trace puts it under"]],
   counter_samples: [["row", "int64", "its number"], ["series", "int32", "row of counter_series"], ["ts_ns", "int64", "time; the value holds until the next one of the series"], ["value", "double", "value, in the counter's own unit"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   metadata: [["row", "int64", "its number"], ["key", "string", "what the program or its profiler called it"], ["value", "string", "its text, or JSON"]],
+  kernel_sources: [["row", "int64", "its number"], ["name", "string", "kernel, as device activities have it"], ["file", "string", "the generated file that it is in"], ["text", "string", "what its compiler wrote"]],
 };

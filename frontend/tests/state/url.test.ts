@@ -183,6 +183,7 @@ describe("what depends on what", () => {
       scale: "fit",
       event: "kernels/5",
       by: "host",
+      sweep: "lr",
       levels: "modules",
       zoom: "a;b",
       tree: "bottom_up",

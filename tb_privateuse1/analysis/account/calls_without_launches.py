@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.operators.function_names import call_title
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.call_tree import STEP, starts_with
+from tb_privateuse1.trace.call_tree import STEP, has_functions, starts_with
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import ANNOTATION, MISSING, NONE, OPERATOR, Frames, Ops, Trace
@@ -111,7 +111,7 @@ def innermost_names(trace: Trace, times: intervals.Set, count: int) -> list[str]
 
 
 def _by_name(trace: Trace, times: intervals.Set) -> Iterator[ApartCalls]:
-    table: TableName = "frames" if len(trace.frames) else "ops"
+    table: TableName = "frames" if has_functions(trace) else "ops"
     columns: Frames | Ops = trace.frames if table == "frames" else trace.ops
     if not len(columns) or not len(times[0]):
         return

@@ -11,6 +11,7 @@ from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
+from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import NONE, Trace
@@ -57,7 +58,7 @@ def missing_records(
             "for is not recorded: an event of another stream, another process, or its clock.",
             share=text,
         )
-    if (text := share("python")) and not len(trace.frames):
+    if (text := share("python")) and not call_tree.has_functions(trace):
         yield say(
             "{share} of the time is the program's own code. Record with_stack=True to see which "
             "functions.",

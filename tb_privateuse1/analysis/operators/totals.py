@@ -8,7 +8,7 @@ from msgspec import Struct
 from tb_privateuse1.trace import sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, starts_run, zero_if_missing
 from tb_privateuse1.trace.groupby import maxima, outermost_calls, sums, with_descendants
-from tb_privateuse1.trace.model import NONE, Ops, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.vendors.device_types import CPU
 
@@ -42,12 +42,13 @@ def own(trace: Trace) -> Own:
 
 
 def operator_totals(
-    trace: Trace, rows: I64, member: I64, groups: int, forward: I32
+    trace: Trace, rows: I64, member: I64, groups: int, forward: I32, flops: I64
 ) -> dict[str, I64]:
     """Return the sums of each group of rows of ``trace.ops``, keyed by the table's columns.
 
     ``member`` is the group of each of ``rows``; ``forward`` is ``call_tree.forward_of`` all
-    operators. Bounds are ``MISSING`` where one is not known.
+    operators, ``flops`` each operator's own operations. Bounds are ``MISSING`` where one is not
+    known.
     """
     ops, kernels, launches = trace.ops, trace.kernels, trace.launches
     call = outermost_calls(ops)
@@ -92,10 +93,30 @@ def operator_totals(
         "launches": summed(sums(caller, one[: len(launches)], len(ops))),
         "launch_ns": summed(sums(caller, launches.end_ns - launches.start_ns, len(ops))),
         "backward_device_ns": summed(sums(of_call, each.device_ns, len(ops))),
+        "total_flops": _total_flops(trace, flops, call, member[once], rows[once]),
         "backward_bound_ns": sum_bounds.duration_sum_bounds(ahead, kernels, groups),
         **memory,
         "longest_row": rows[longest],
     }
+
+
+def device_bound(trace: Trace, rows: I64) -> int | None:
+    """Return the bound of the time of the activities that some operators launched themselves."""
+    mine = np.zeros(len(trace.ops) + 1, np.bool_)  # the last entry is the one that NONE reads
+    mine[rows] = True
+    launcher = lookup(outermost_calls(trace.ops), trace.kernels.op, NONE)
+    return uncertainty.duration_sum_bound(trace.kernels.take(mine[launcher]))
+
+
+def _total_flops(trace: Trace, flops: I64, call: I32, member: I64, rows: I64) -> I64:
+    """Return the operations of each group with those of the operators inside."""
+    known, groups = flops != MISSING, int(member.max(initial=-1)) + 1
+
+    def total(values: I64) -> I64:
+        per_call = sums(call[known], values[known], len(call))
+        return sums(member, with_descendants(trace.ops.parent, per_call)[rows], groups)
+
+    return np.where(total(known.astype(np.int64)) > 0, total(flops), MISSING)
 
 
 def _mean(total_ns: I64, calls: I64) -> I64:

@@ -116,7 +116,7 @@ def contents(trace: Trace) -> tuple[Content, ...]:
         "kernels": len(trace.kernels) > 0,
         "calls": len(trace.launches) > 0,
         "modules": any(map(np.any, (call_tree.is_module(trace), call_tree.is_annotation(trace)))),
-        "functions": len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
+        "functions": call_tree.has_functions(trace),
         "memory": len(trace.memory) > 0,
         "counters": len(trace.counter_series) > 0,
     }

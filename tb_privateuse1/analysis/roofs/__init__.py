@@ -3,8 +3,9 @@
 ``rate_types`` maps torch's data types to those that rates are given for. ``roofs`` are the peaks of
 the recording's device, and the ceiling of each piece of work; ``best_rates`` takes them from the
 recording where nothing else is known. ``achieved`` compares work with its ceilings, and
-``step_use`` steps with the device's peak (MFU, HFU). ``rates`` joins all of it for a trace, and
-``device_use`` for its steps; ``recomputed`` finds what activation checkpointing repeats.
+``step_use`` steps with the device's peak (MFU, HFU). ``rates`` joins all of it for a trace,
+``operator_rates`` for its operators, and ``device_use`` for its steps;
+``recomputed`` finds what activation checkpointing repeats.
 
 ``points`` groups activities for a roofline chart, ``distance`` divides their time by its distance
 from the roof, and ``reach`` compares it with what such kernels reach. ``outliers`` finds slow work
@@ -17,6 +18,7 @@ __all__ = [
     "best_rates",
     "device_use",
     "distance",
+    "operator_rates",
     "outliers",
     "points",
     "rate_types",

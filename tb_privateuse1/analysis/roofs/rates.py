@@ -33,8 +33,8 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MEMCPY, MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
-_RATE_TYPES = np.array([rate_type(name) for name in DTYPES], np.int8)
-"""The type of rates of each type of operands."""
+DTYPE_RATES = np.array([rate_type(name) for name in DTYPES], np.int8)
+"""The type of rates of each of ``DTYPES``, the types of operands."""
 _WITHIN_DEVICE = re.compile(r"D(evice)? ?(to|2) ?D(evice)?", re.IGNORECASE)
 """Copies that only the device's memory limits; others go over a link."""
 _UNITS = ((False, False), (False, True), (True, False), (True, True))
@@ -137,7 +137,7 @@ def _work_rows(trace: Trace) -> WorkRows:
     return WorkRows(
         flops=work.flops,
         bytes=np.where(whole, work.read_bytes + work.written_bytes, MISSING),
-        type=_RATE_TYPES[work.dtype],
+        type=DTYPE_RATES[work.dtype],
         product=work.matrix,
         on_unit=work.matrix if on_unit is None else _with_parts(on_unit, work),
         duration_ns=kernels.end_ns - kernels.start_ns,

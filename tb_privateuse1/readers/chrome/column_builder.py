@@ -50,6 +50,7 @@ _OPERATOR = (
     "shapes",
     "dtypes",
     "stack",
+    "modules",
     "collective",
     "kernel_gb",
     "record_function",
@@ -71,7 +72,7 @@ _SYNC_ARGUMENTS = ("correlation", "device", "stream", "awaited_stream", "record_
 _ARGUMENTS = {
     "cpu_op": _OPERATOR,
     "operator": _OPERATOR,
-    "user_annotation": ("external_id", "shapes", "dtypes"),
+    "user_annotation": ("external_id", "shapes", "dtypes", "modules"),
     "python_function": ("python_id", "python_parent", "module_id"),
     "": (*_DEVICE_ARGUMENTS, "rank_elements"),
     # Added to a trace by our export and by the published recipe.

@@ -66,6 +66,7 @@ JSON = {
 }
 TEXTS = {
     "stack": "Call stack",
+    "modules": "Module Hierarchy",
     "evidence": "evidence",
     "kernel": "kernel",
     "kernel_gb": "kernel_num_gb",

@@ -3,7 +3,8 @@
 They have no times. What they have of each operator is joined with the trace by its Record function
 id: shapes, types, strides and values of inputs, where the trace lacks them, and the tensors that it
 takes and returns (``Raw.tensors``). A file of another process or window adds nothing.
-Order: nodes < inputs < tensors < join.
+Sources of kernels that torch saves beside the file come along.
+Order: nodes < inputs < tensors < join, kernel_files.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.execution_trace import join
+from tb_privateuse1.readers.execution_trace import join, kernel_files
 from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.findings import Finding
 
@@ -30,7 +31,10 @@ def add(raw: Raw, path: str) -> Raw:
     if joined.differing or not joined.operators:
         return replace(raw, findings=(*raw.findings, _refused(path, joined)))
     found = join.problems(path, joined)
-    return replace(join.add(raw, joined), findings=(*raw.findings, *found))
+    sources = dict.fromkeys((*raw.kernel_sources, *kernel_files.kernel_sources(path)))
+    return replace(
+        join.add(raw, joined), findings=(*raw.findings, *found), kernel_sources=tuple(sources)
+    )
 
 
 def _refused(path: str, joined: join.Joined) -> Finding:

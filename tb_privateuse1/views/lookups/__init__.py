@@ -22,6 +22,7 @@ LOOKUPS = Registry[Callable[..., Any]](
         "flame_diff",
         "hotspots",
         "kernel_instances",
+        "kernel_source",
         "links",
         "namesakes",
         "operator_calls",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, parse_request
 from tests.support import make
+from tests.support.event_files import event_file
 from tests.support.trace_files import trace, write
 
 MILLISECOND_US = 1000
@@ -142,3 +144,76 @@ def test_memory_of_the_host_is_not_that_of_the_device(device_type: int, peak: in
         make.memory(4, 64, 64, device_type),
     )
     assert figures(made).memory_peak_bytes == peak
+
+
+def with_metadata(path: Path, **keys: Any) -> Path:
+    """A recording whose program added metadata."""
+    write(path, make.document(make.step(5, 0, 10), make.op("a", 1, 2), **keys))
+    return path
+
+
+def of_run(found: History) -> dict[str, dict[str, tuple[str, float | None, str]]]:
+    return {
+        row.run: {one.name: (one.value, one.number, one.source) for one in row.parameters}
+        for row in found.rows
+    }
+
+
+def test_parameters_of_metadata_and_of_the_environment(tmp_path: Path) -> None:
+    for i, batch in enumerate((8, 16)):
+        with_metadata(
+            tmp_path / f"run{i}" / "x.1.pt.trace.json", batch=str(batch), note="same",
+            config={"lr": 0.1, "flags": [1, 2], "deep": {"fused": True}}, torch_version="2.13.0",
+        )  # fmt: skip
+    found = ask(tmp_path)
+    assert of_run(found)["run1"] == {
+        "batch": ("16", 16.0, "metadata"), "note": ("same", None, "metadata"),
+        "config.lr": ("0.1", 0.1, "metadata"), "config.flags": ("[1, 2]", None, "metadata"),
+        "config.deep.fused": ("true", None, "metadata"),
+        "torch": ("2.13.0", None, "environment"),
+    }  # fmt: skip
+    assert found.parameters == ("batch",)
+
+
+def test_hyperparameters_of_tensorboard_beside_a_recording(tmp_path: Path) -> None:
+    """``add_hparams`` writes into a folder of its own, XProf's layout has the run's further up."""
+    with_metadata(tmp_path / "near" / "x.1.pt.trace.json", lr="9")
+    event_file(tmp_path / "near", {"lr": 0.1})
+    with_metadata(tmp_path / "inside" / "x.1.pt.trace.json")
+    event_file(tmp_path / "inside" / "1690000000.5", {"lr": 0.2, "name": "b"})
+    with_metadata(tmp_path / "up" / "plugins" / "profile" / "t" / "x.1.pt.trace.json")
+    event_file(tmp_path / "up", {"lr": 0.4, "name": "c"})
+    found = ask(tmp_path)
+    assert of_run(found) == {
+        "near": {"lr": ("0.1", 0.1, "hparams")},
+        "inside": {"lr": ("0.2", 0.2, "hparams"), "name": ("b", None, "hparams")},
+        "up/plugins/profile/t": {"lr": ("0.4", 0.4, "hparams"), "name": ("c", None, "hparams")},
+    }
+    assert found.parameters == ("lr", "name")
+
+
+def test_hyperparameters_of_other_runs_do_not_count(tmp_path: Path) -> None:
+    with_metadata(tmp_path / "log" / "x.1.pt.trace.json")
+    with_metadata(tmp_path / "log" / "other" / "x.1.pt.trace.json")
+    event_file(tmp_path / "log" / "other", {"lr": 0.2})
+    event_file(tmp_path, {"lr": 0.9})
+    assert of_run(ask(tmp_path / "log")) == {"log": {}, "other": {"lr": ("0.2", 0.2, "hparams")}}
+
+
+def test_sessions_that_contradict_each_other_leave_a_parameter_out(tmp_path: Path) -> None:
+    with_metadata(tmp_path / "a" / "x.1.pt.trace.json")
+    event_file(tmp_path / "a" / "1", {"lr": 0.1, "depth": 3.0})
+    event_file(tmp_path / "a" / "2", {"lr": 0.2, "depth": 3.0})
+    assert of_run(ask(tmp_path)) == {"a": {"depth": ("3", 3.0, "hparams")}}
+
+
+def test_all_ranks_have_rows_and_the_lowest_ones_the_trend(tmp_path: Path) -> None:
+    for at_s in (100, 200, 300):
+        for rank, length in ((0, 1), (1, 9)):
+            recording(tmp_path / f"run{at_s}" / f"host_{rank}.1.pt.trace.json", length, at_s=at_s)
+    found = ask(tmp_path, ranks="all")
+    assert sorted((row.run, row.rank) for row in found.rows) == [
+        (f"run{at_s}", rank) for at_s in (100, 200, 300) for rank in (0, 1)
+    ]
+    assert [level.median for level in found.levels] == pytest.approx([1_000_000])
+    assert [row.rank for row in ask(tmp_path).rows] == [0, 0, 0]

@@ -9,9 +9,9 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   start: "开始",
   end: "结束",
   "end less start": "结束减开始",
-  "operations of the device activities that it launched itself; null: no model":
-    "由它自身启动的设备活动的运算次数；null：没有模型",
-  "bytes that these must read and write": "这些活动必须读写的字节数",
+  "operations of its device activities, or on a host alone its own; null: no model":
+    "其设备活动的运算次数，仅有主机时为它自身的运算次数；null：没有模型",
+  "bytes that the same work must read and write": "同样的工作必须读写的字节数",
   "operations, by the shapes of its operator; null: no model, or no shapes":
     "按其算子的形状计算的运算次数；null：没有模型或没有形状",
   "bytes that it must read and write": "它必须读写的字节数",
@@ -111,6 +111,9 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "time; the value holds until the next one of the series": "时间；该值保持到同一序列的下一个值",
   "what the program or its profiler called it": "程序或其分析器给出的名称",
   "its text, or JSON": "文本，或 JSON",
+  "kernel, as device activities have it": "设备活动所用的 kernel 名称",
+  "the generated file that it is in": "其所在的生成文件",
+  "what its compiler wrote": "编译器生成的源代码",
   "value, in the counter's own unit": "值，采用计数器自身的单位",
   "Python frames of an allocation, where a memory snapshot has them": "分配时的 Python 帧（内存快照中有时）",
   "row of ops: the operator that takes or returns it, by an execution trace":

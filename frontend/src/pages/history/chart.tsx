@@ -1,4 +1,5 @@
 // A figure of all recordings in order of time: a point each, and the levels with their noise.
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { History, HistoryRow } from "../../api/types";
 import { useWidth } from "../../lib/use-width";
@@ -22,9 +23,10 @@ export function TrendChart({ result, picked, onPick }: TrendChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 800);
   const scale = useMemo(() => scaleOf(result, width), [result, width]);
-  const { at, handlers } = useCursor(result, onPick);
+  const { rows, figure, levels } = result;
+  const known = useMemo(() => rows.flatMap((row, i) => (row[figure] === null ? [] : [i])), [rows, figure]);
+  const { at, handlers } = useCursor(result, known, onPick);
   if (scale === null) return null;
-  const { figure, rows, levels } = result;
   const row = at === null ? undefined : rows[at];
   const value = row?.[figure] ?? null;
   return (
@@ -37,16 +39,9 @@ export function TrendChart({ result, picked, onPick }: TrendChartProps) {
         aria-label={`${summary(result)} ${texts.keys}`}
         {...handlers}
       >
-        {scale.ticks.map(({ at, label }) => (
-          <g key={at} class="axis">
-            <line x1={LEFT} x2={width - RIGHT} y1={scale.y(at)} y2={scale.y(at)} />
-            <text x={LEFT - 8} y={scale.y(at) + 4} text-anchor="end">
-              {label}
-            </text>
-          </g>
-        ))}
+        <Axis scale={scale} width={width} />
         <Levels result={result} scale={scale} />
-        <Points result={result} scale={scale} picked={picked} at={at} />
+        <Points result={result} rows={known} scale={scale} picked={picked} at={at} />
         <text x={LEFT} y={HEIGHT - 4}>
           {texts.oldest}
         </text>
@@ -56,13 +51,42 @@ export function TrendChart({ result, picked, onPick }: TrendChartProps) {
       </svg>
       <PngButton name="runs" around={box} />
       {at !== null && row && value !== null && (
-        <div class="tooltip" role="status" style={tipAt(scale.x(at), scale.y(value), width)}>
+        <Tip scale={scale} at={at} value={value} width={width}>
           {texts.point(row.run, row.span, format(figure, value), result.outside.includes(at))}
-        </div>
+        </Tip>
       )}
     </div>
   );
 }
+
+/** The figure's values, from 0 up. */
+export const Axis = ({ scale, width }: { scale: Scale; width: number }) => (
+  <>
+    {scale.ticks.map(({ at, label }) => (
+      <g key={at} class="axis">
+        <line x1={LEFT} x2={width - RIGHT} y1={scale.y(at)} y2={scale.y(at)} />
+        <text x={LEFT - 8} y={scale.y(at) + 4} text-anchor="end">
+          {label}
+        </text>
+      </g>
+    ))}
+  </>
+);
+
+interface TipProps {
+  scale: Scale;
+  at: number;
+  value: number;
+  width: number;
+  children: ComponentChildren;
+}
+
+/** What a point is, beside it. */
+export const Tip = ({ scale, at, value, width, children }: TipProps) => (
+  <div class="tooltip" role="status" style={tipAt(scale.x(at), scale.y(value), width)}>
+    {children}
+  </div>
+);
 
 /** On the side of the point that has more room. */
 const tipAt = (x: number, y: number, width: number): Record<string, string> =>
@@ -70,10 +94,10 @@ const tipAt = (x: number, y: number, width: number): Record<string, string> =>
     ? { left: `${x + 2 * RADIUS}px`, top: `${y + 2 * RADIUS}px` }
     : { right: `${width - x + 2 * RADIUS}px`, top: `${y + 2 * RADIUS}px` };
 
-/** The recording under the pointer, or that the arrow keys moved to; a click and Enter pick it. */
-function useCursor({ rows, figure }: History, onPick: (row: HistoryRow) => void) {
+/** The recording under the pointer, or that the arrow keys moved to; a click and Enter pick it. The
+ * `known` rows are those with a point, from left to right. */
+export function useCursor({ rows }: History, known: readonly number[], onPick: (row: HistoryRow) => void) {
   const [key, setKey] = useState<string | null>(null);
-  const known = rows.flatMap((row, i) => (row[figure] === null ? [] : [i]));
   const found = known.find((i) => keyOf(rows[i] as HistoryRow) === key);
   const at = found ?? null;
   const move = (to: number | undefined): void => {
@@ -102,17 +126,21 @@ function useCursor({ rows, figure }: History, onPick: (row: HistoryRow) => void)
 
 interface PointsProps {
   result: History;
+  /** Those with a point. */
+  rows: readonly number[];
   scale: Scale;
   picked: readonly string[];
   at: number | null;
 }
 
-function Points({ result: { rows, figure, outside }, scale, picked, at }: PointsProps) {
+export function Points({ result, rows, scale, picked, at }: PointsProps) {
+  const { figure, outside } = result;
   return (
     <>
-      {rows.map((row, i) => {
-        const value = row[figure];
-        if (value === null) return null;
+      {rows.map((i) => {
+        const row = result.rows[i];
+        const value = row?.[figure] ?? null;
+        if (!row || value === null) return null;
         const states = [
           picked.includes(keyOf(row)) && "picked",
           outside.includes(i) && "outside",

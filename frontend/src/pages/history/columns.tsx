@@ -1,10 +1,10 @@
 // The columns of the runs table.
-import type { HistoryRow } from "../../api/types";
-import { dateTime } from "../../lib/format";
+import type { History, HistoryRow } from "../../api/types";
+import { dateTime, MISSING } from "../../lib/format";
 import { linkProps } from "../../state/links";
 import type { State } from "../../state/url";
 import { t } from "../../i18n";
-import { field, rangeBound, type Column } from "../../widgets/table/columns";
+import { derived, field, rangeBound, type Column } from "../../widgets/table/columns";
 
 const texts = t.history;
 const heads = texts.columns;
@@ -24,7 +24,28 @@ export const placeOf = (row: HistoryRow): Partial<State> => ({
   window: null,
 });
 
-export const COLUMNS: readonly Column<HistoryRow>[] = [
+/** The columns, and one for each parameter; those that are the same everywhere are not shown. */
+export function columnsOf({ rows, parameters }: History): readonly Column<HistoryRow>[] {
+  const names = rows.flatMap((row) => row.parameters.map(({ name }) => name));
+  const ordered = [...new Set([...parameters, ...names])];
+  return [...COLUMNS, ...ordered.map((name) => parameterColumn(name, rows, parameters.includes(name)))];
+}
+
+function parameterColumn(name: string, rows: readonly HistoryRow[], differs: boolean): Column<HistoryRow> {
+  const of = (row: HistoryRow) => row.parameters.find((one) => one.name === name);
+  const isNumber = rows.every((row) => of(row)?.number !== null);
+  const head = {
+    title: name,
+    help: texts.sources[rows.flatMap((row) => of(row) ?? [])[0]?.source ?? "metadata"],
+  };
+  const value = (row: HistoryRow) => (isNumber ? (of(row)?.number ?? null) : (of(row)?.value ?? null));
+  return derived(`parameter.${name}`, head, isNumber ? "count" : "text", 96, value, {
+    optional: !differs,
+    cell: (row) => <span class="value">{of(row)?.value ?? MISSING}</span>,
+  });
+}
+
+const COLUMNS: readonly Column<HistoryRow>[] = [
   field("run", heads.run, "text", 200, {
     cell: (r) => (
       <a class="value" {...linkProps({ view: "overview", ...placeOf(r) })} title={r.run}>

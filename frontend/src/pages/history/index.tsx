@@ -10,9 +10,10 @@ import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
-import { COLUMNS, keyOf, placeOf } from "./columns";
+import { columnsOf, keyOf, placeOf } from "./columns";
 import { TrendChart } from "./chart";
 import { FIGURES, format, LABELS } from "./figures";
+import { SweepChart } from "./sweep";
 import "./history.css";
 
 const texts = t.history;
@@ -38,42 +39,26 @@ function Page({ result }: { result: Result }) {
     const next = keys.includes(key) ? keys.filter((k) => k !== key) : [...keys.slice(-1), key];
     go({ picked: next.join("\n") || null });
   };
-  const known = useMemo(() => FIGURES.filter((f) => result.rows.some((row) => row[f] !== null)), [result]);
+  const parameter = result.parameters.find((name) => name === state.value.sweep);
+  const columns = useMemo(() => columnsOf(result), [result]);
   return (
     <>
-      <div class="toolbar">
-        {known.length > 1 && (
-          <Segmented
-            label={texts.trendOf}
-            value={result.figure}
-            onPick={(f) => go({ by: f === "step_ns" ? null : f })}
-            choices={known.map((value) => ({ value, label: LABELS[value] }))}
-          />
-        )}
-        <label>
-          {texts.matching}{" "}
-          <input
-            type="search"
-            value={state.value.matching ?? ""}
-            onChange={(event) => go({ matching: event.currentTarget.value || null })}
-            data-testid="matching"
-          />
-        </label>
-        {result.waiting > 0 && (
-          <span class="muted" role="status" data-testid="waiting" data-value={result.waiting}>
-            {texts.reading(result.rows.length - result.waiting, result.rows.length)}
-          </span>
-        )}
-      </div>
-      <TrendChart result={result} picked={keys} onPick={pick} />
-      <Changes result={result} />
+      <Toolbar result={result} parameter={parameter} />
+      {parameter === undefined ? (
+        <>
+          <TrendChart result={result} picked={keys} onPick={pick} />
+          <Changes result={result} />
+        </>
+      ) : (
+        <SweepChart result={result} parameter={parameter} picked={keys} onPick={pick} />
+      )}
       <Picked rows={picked} />
       <Table
         name="history"
         hideUniform
         noun={texts.noun}
         nouns={texts.nouns}
-        columns={COLUMNS}
+        columns={columns}
         rows={result.rows}
         rowKey={keyOf}
         {...tableInUrl()}
@@ -83,6 +68,54 @@ function Page({ result }: { result: Result }) {
         onOpen={pick}
       />
     </>
+  );
+}
+
+/** Choose what is drawn: the figure, the parameter, and the runs. */
+function Toolbar({ result, parameter }: { result: Result; parameter: string | undefined }) {
+  const known = useMemo(() => FIGURES.filter((f) => result.rows.some((row) => row[f] !== null)), [result]);
+  return (
+    <div class="toolbar">
+      {known.length > 1 && (
+        <Segmented
+          label={texts.trendOf}
+          value={result.figure}
+          onPick={(f) => go({ by: f === "step_ns" ? null : f })}
+          choices={known.map((value) => ({ value, label: LABELS[value] }))}
+        />
+      )}
+      {result.parameters.length > 0 && (
+        <label>
+          {texts.over}{" "}
+          <select
+            value={parameter ?? ""}
+            onChange={(event) => go({ sweep: event.currentTarget.value || null })}
+            data-testid="sweep-by"
+          >
+            <option value="">{texts.time}</option>
+            {result.parameters.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label>
+        {texts.matching}{" "}
+        <input
+          type="search"
+          value={state.value.matching ?? ""}
+          onChange={(event) => go({ matching: event.currentTarget.value || null })}
+          data-testid="matching"
+        />
+      </label>
+      {result.waiting > 0 && (
+        <span class="muted" role="status" data-testid="waiting" data-value={result.waiting}>
+          {texts.reading(result.rows.length - result.waiting, result.rows.length)}
+        </span>
+      )}
+    </div>
   );
 }
 

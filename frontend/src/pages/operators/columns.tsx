@@ -38,6 +38,7 @@ export function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
       }),
     ...memoryColumns(result.rows),
     ...workColumns(result.rows),
+    ...totalFlopsColumn(result.rows),
     field("forward", heads.forward, "text", 140, {
       optional: true,
       cell: (r) => <Forward name={r.forward} />,
@@ -151,6 +152,11 @@ const memoryColumns = (rows: readonly OperatorRow[]): (Column<OperatorRow> | fal
       ]
     : []),
 ];
+
+const totalFlopsColumn = (rows: readonly OperatorRow[]): Column<OperatorRow>[] =>
+  rows.some((r) => r.total_flops !== null)
+    ? [field("total_flops", t.work.columns.totalFlops, "count", 104, { optional: true })]
+    : [];
 
 /** Calls, and what these started. */
 const countColumns = (device: boolean, launched: boolean): (Column<OperatorRow> | false)[] => [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.operators import totals
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 from tests.support.make import kernel, launch, op, trace
 
@@ -19,7 +19,8 @@ def by_name(made: Trace) -> dict[str, dict[str, int]]:
     names, member = np.unique(made.ops.name, return_inverse=True)
     rows: I64 = np.arange(len(made.ops))
     forward = call_tree.forward_of(made.ops)
-    sums = totals.operator_totals(made, rows, member, len(names), forward)
+    flops: I64 = np.full(len(made.ops), MISSING)
+    sums = totals.operator_totals(made, rows, member, len(names), forward, flops)
     return {
         made.text(name): {
             key: int(column[i]) // (1000 if key.endswith("_ns") else 1)

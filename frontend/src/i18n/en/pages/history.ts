@@ -12,6 +12,18 @@ export const history = {
     mfu: "MFU",
     memory_peak_bytes: "Memory peak",
   },
+  over: "over",
+  time: "time",
+  noSweep: "No recording has both this parameter and the figure.",
+  sweepOf: (figure: string, parameter: string) =>
+    `${figure} by ${parameter}, and the medians of recordings with the same value.`,
+  sweepPoint: (run: string, parameter: string, value: string, figure: string) =>
+    `${run}, ${parameter} ${value}: ${figure}`,
+  sources: {
+    hparams: "TensorBoard's hyperparameter of the run",
+    metadata: "Metadata that the program added",
+    environment: "Where the recording was made",
+  },
   matching: "Runs named",
   reading: (read: number, all: number) => `${read} of ${plural(all, "recording")} read`,
   waiting: "not read yet",

@@ -72,6 +72,7 @@ export const inspector = {
     instances: "Distribution",
     record: "Raw record",
     sites: "Called from",
+    source: "Source",
     work: "Rates and roof",
     counters: "Counters",
   },

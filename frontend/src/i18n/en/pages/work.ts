@@ -1,10 +1,14 @@
 // English texts of the columns of FLOPs, bytes and roofs.
 export const work = {
   columns: {
-    flops: { title: "FLOP", help: "Operations of its device activities, by input shapes. Empty: no model." },
-    bytes: { title: "Bytes", help: "What its device activities must read and write." },
-    flopRate: { title: "TFLOP/s", help: "By the time of the activities with known operations." },
-    byteRate: { title: "GB/s", help: "By the time of the activities with known bytes." },
+    flops: {
+      title: "FLOP",
+      help: "Operations of its device activities, or on the CPU its own, by input shapes. Empty: no model.",
+    },
+    totalFlops: { title: "FLOP total", help: "With those of the operators that it called." },
+    bytes: { title: "Bytes", help: "What the same work must read and write." },
+    flopRate: { title: "TFLOP/s", help: "By the time of the work with known operations." },
+    byteRate: { title: "GB/s", help: "By the time of the work with known bytes." },
     intensity: { title: "FLOP/B", help: "Arithmetic intensity: operations per byte." },
     roofShare: { title: "% of roof", help: "The least time that the device allows, as a share of the time." },
     aboveRoof: { title: "Above the roof", help: "Time beyond the least that the device allows." },

@@ -69,6 +69,7 @@ export const inspector: Translation<typeof english.inspector> = {
     instances: "分布",
     record: "原始记录",
     sites: "调用位置",
+    source: "源代码",
     work: "速率与上限",
     counters: "计数器",
   },

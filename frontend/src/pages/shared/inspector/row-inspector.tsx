@@ -5,6 +5,7 @@ import { go, state, type State } from "../../../state/url";
 import { t } from "../../../i18n";
 import { Inspector } from "../../../widgets/inspector/inspector";
 import { TryIt } from "../try-it";
+import { KernelSource } from "./kernel-source";
 import { Calls, type Asked, type CallsProps } from "./calls";
 
 interface RowInspectorProps extends Omit<CallsProps, "of"> {
@@ -46,6 +47,7 @@ export function RowInspector({ of, full, calls, change, drawn = [], children, ..
         ))}
       </p>
       {children}
+      {kernel && <KernelSource selected={props.selected} index={of.index} />}
       {of && <Calls {...props} of={of} />}
     </Inspector>
   );
