@@ -64,6 +64,17 @@ def _sizes(call: Arguments, layout: _Layout) -> AttentionSizes:
     return one
 
 
+def attention_sizes(name: str, call: Arguments) -> AttentionSizes | None:
+    """Return the sizes of a call of fused attention by its reduced name; None if not known."""
+    layout = _VARIANTS.get(name)
+    if layout is None or layout.backward:
+        return None
+    try:
+        return _sizes(call, layout)
+    except UnknownWork:
+        return None
+
+
 def _packed(call: Arguments, layout: _Layout, q: Tensor, k: Tensor, v: Tensor) -> AttentionSizes:
     """Return the sizes of sequences in one row of tokens, if they must be equally long.
 
