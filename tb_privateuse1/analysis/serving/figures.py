@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.recording.phases import phases, time_of
 from tb_privateuse1.analysis.serving.iterations import Iteration
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
-from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
+from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -19,7 +20,8 @@ class Figures(Struct, frozen=True):
     """The figures of one iteration; None is not known."""
 
     time_ns: int
-    """From its start to its end; of the last one, to the end of its work on the device."""
+    """From its start to that of the next one; without one, to the end of its work. Less the time in
+    which the device finishes work from before the recording."""
     time_bound_ns: int | None
     device_ns: int | None
     """In which its own activities run."""
@@ -35,6 +37,18 @@ class Figures(Struct, frozen=True):
     """The sum of the durations of all its activities."""
 
 
+class _Window(Struct, frozen=True):
+    """The time of an iteration, and what covers it."""
+
+    start_ns: int
+    end_ns: int
+    end_bound_ns: int | None
+    drained_ns: int
+    """In which the device finishes work from before the recording."""
+    busy_ns: int
+    """In which it works on what is recorded."""
+
+
 def figures(trace: Trace, found: Sequence[Iteration]) -> list[Figures]:
     """Return the figures of each iteration."""
     owner = owners(trace, found)
@@ -44,10 +58,20 @@ def figures(trace: Trace, found: Sequence[Iteration]) -> list[Figures]:
     stops = [_end(trace.kernels, one, rows) for one, rows in zip(found, members, strict=True)]
     starts = np.array([one.start_ns for one in found], np.int64)
     ends = np.array([end for end, _ in stops], np.int64)
-    busy = intervals.covered_length(uncertainty.busy(trace.kernels), starts, ends).tolist()
+    earlier = time_of(phases(trace), ("drain",))
+    drained = intervals.covered_length(earlier, starts, ends)
+    busy = intervals.subtract(uncertainty.busy(trace.kernels), earlier)
+    busy_ns = intervals.covered_length(busy, starts, ends)
     bytes_of = _bytes_of_kernels(trace)
-    windows = zip(found, members, stops, busy, strict=True)
-    return [_of_one(trace, one, rows, *stop, ns, bytes_of) for one, rows, stop, ns in windows]
+    return [
+        _of_one(
+            trace,
+            rows,
+            _Window(one.start_ns, end, bound, int(drained[i]), int(busy_ns[i])),
+            bytes_of,
+        )
+        for i, (one, rows, (end, bound)) in enumerate(zip(found, members, stops, strict=True))
+    ]
 
 
 def owners(trace: Trace, found: Sequence[Iteration]) -> I64:
@@ -84,45 +108,39 @@ def _end(kernels: Kernels, one: Iteration, rows: I64) -> tuple[int, int | None]:
     return int(own.end_ns[0]), uncertainty.bound_sum(bounds)
 
 
-def _of_one(
-    trace: Trace,
-    one: Iteration,
-    rows: I64,
-    end: int,
-    end_bound: int | None,
-    busy_ns: int,
-    bytes_of: I64,
-) -> Figures:
+def _of_one(trace: Trace, rows: I64, window: _Window, bytes_of: I64) -> Figures:
     own = trace.kernels.take(rows)
-    time = end - one.start_ns
-    has_device = device_times.known_times(trace) == "device"
+    # The host may run ahead for whole iterations meanwhile: then it is their time.
+    drained = window.drained_ns if window.drained_ns < window.end_ns - window.start_ns else 0
+    time = window.end_ns - window.start_ns - drained
     known: Bools = bytes_of[rows] != MISSING
     duration = own.end_ns - own.start_ns
     device = intervals.length(uncertainty.busy(own))
+    has_device = device_times.known_times(trace) == "device"
+    has_idle = has_device and drained == window.drained_ns
     return Figures(
         time_ns=time,
-        time_bound_ns=end_bound,
+        time_bound_ns=window.end_bound_ns,
         device_ns=device_times.known_sum(trace, device) if has_device else None,
         device_bound_ns=device_times.known_bound(trace, uncertainty.union_bound(own)),
-        exposed_ns=time - busy_ns if has_device else None,
-        exposed_bound_ns=_exposed_bound(trace, one.start_ns, end, end_bound, busy_ns),
+        exposed_ns=time - window.busy_ns if has_idle else None,
+        exposed_bound_ns=_exposed_bound(trace, window) if has_idle else None,
         bytes=int(bytes_of[rows][known].sum()) if known.any() else None,
         bytes_ns=int(duration[known].sum()),
         kernels_ns=int(duration.sum()),
     )
 
 
-def _exposed_bound(
-    trace: Trace, start: int, end: int, end_bound: int | None, busy_ns: int
-) -> int | None:
+def _exposed_bound(trace: Trace, window: _Window) -> int | None:
     """Return the bound of the time without work: that of the work, and of the end."""
     kernels = trace.kernels
     if uncertainty.all_measured(kernels):
         return device_times.known_bound(trace, 0)
-    bound = None
-    if uncertainty.limited(kernels).all():
-        reach = kernels.start_bound_ns + kernels.duration_bound_ns
-        near = (kernels.start_ns - reach < end) & (kernels.end_ns + reach > start)
-        bound = uncertainty.covered_bound(kernels.take(near), start, end, busy_ns) if near.any() else 0
-    total = None if bound is None or end_bound is None else bound + end_bound
+    if window.end_bound_ns is None or not uncertainty.limited(kernels).all():
+        return None
+    reach = kernels.start_bound_ns + kernels.duration_bound_ns
+    start, end = window.start_ns, window.end_ns
+    near = kernels.take((kernels.start_ns - reach < end) & (kernels.end_ns + reach > start))
+    bound = uncertainty.covered_bound(near, start, end, window.busy_ns) if len(near) else 0
+    total = None if bound is None else bound + window.end_bound_ns
     return device_times.known_bound(trace, total)

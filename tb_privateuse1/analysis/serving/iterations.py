@@ -40,7 +40,7 @@ class Iteration(Struct, frozen=True):
     end_ns: int
     """The start of the next one; of the last, the end of its range or of its last operator."""
     is_last: bool
-    """Whether nothing that follows ends it: its work on the device belongs to its time."""
+    """Whether its own work ends it, on the host or the device, and not the next one."""
     requests: int | None
     tokens: int | None
     """Those that it computes, of all requests."""
@@ -124,9 +124,9 @@ def _of_ranges(trace: Trace, rows: I64, words: Sequence[Announced]) -> list[Iter
                 start_ns=int(starts[i]),
                 end_ns=int(ends[i] if last else starts[i + 1]),
                 is_last=last,
-                requests=_either(word.requests, shape and shape.requests),
-                tokens=_either(word.tokens, shape and shape.tokens),
-                context=_either(word.context, shape and shape.context),
+                requests=_either(word.requests, shape.requests if shape else None),
+                tokens=_either(word.tokens, shape.tokens if shape else None),
+                context=_either(word.context, shape.context if shape else None),
                 repeats=False,
                 reason=reason,
             )
@@ -216,8 +216,9 @@ def _with_words(trace: Trace, found: list[Iteration]) -> list[Iteration]:
             phase = bare_phase(trace.text(ops.name[row])) if ops.kind[row] == ANNOTATION else None
             row = int(ops.parent[row])
         if phase is not None and one.kind == "unknown":
-            one = replace(one, found="annotation", kind=phase, reason=None)
-        named.append(one)
+            named.append(replace(one, found="annotation", kind=phase, reason=None))
+        else:
+            named.append(one)
     return named
 
 

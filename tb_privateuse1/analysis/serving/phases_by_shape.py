@@ -1,11 +1,12 @@
 """Tell prefill from decode by the shapes of forward passes.
 
-One token of each sequence is a decode. Several tokens of each, all of them with their own keys only,
-are a prefill; beside keys of earlier passes they may be a chunk of a prompt or drafted tokens: unknown.
+One token of each sequence is a decode. Several tokens of each, with their own keys only, are a
+prefill; beside keys of earlier passes they may be part of a prompt or drafted tokens: unknown.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -37,7 +38,7 @@ def generates(passes: Sequence[Pass]) -> bool:
     if any(_is_decode(one) for one in passes):
         return True
     grown = 1
-    for before, after in zip(passes, passes[1:], strict=False):
+    for before, after in itertools.pairwise(passes):
         grown = grown + 1 if _is_repeated(before, after) else 1
         if grown >= _FEWEST_GROWING:
             return True

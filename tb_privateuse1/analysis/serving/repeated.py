@@ -6,6 +6,8 @@ chooses the next token. What repeats tells no phase.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tb_privateuse1.analysis.kernel_names.readable_name import read_name
@@ -38,11 +40,9 @@ def repeated_iterations(trace: Trace) -> list[tuple[int, int, int]]:
     return [(thread, *one) for one in zip(start.tolist(), end.tolist(), strict=True)]
 
 
-def _named(trace: Trace, wanted: object) -> Bools:
+def _named(trace: Trace, wanted: Callable[[str], bool]) -> Bools:
     named = groupby.named_rows(
-        trace.strings,
-        trace.ops.name,
-        lambda name: wanted(reduced_name(name)),  # type: ignore[operator]
+        trace.strings, trace.ops.name, lambda name: wanted(reduced_name(name))
     )
     rows: Bools = named & (trace.ops.kind == OPERATOR)
     return rows
@@ -52,7 +52,7 @@ def _attention_starts(trace: Trace) -> I64:
     """Return when the host launches the kernels of attention."""
     kernels = trace.kernels
     named = groupby.named_rows(
-        trace.strings, kernels.name, lambda name: read_name(name).kind == "attention"
+        trace.strings, kernels.name, lambda name: read_name(name).family == "attention"
     )
     rows = np.flatnonzero(named & (kernels.kind == KERNEL) & (kernels.launch >= 0))
     return trace.launches.start_ns[kernels.launch[rows]]

@@ -1,7 +1,7 @@
 """Find forward passes of language models by shapes: token ids in, a score for each word out.
 
-A pass begins where ids are looked up in a table, and has a product with as many columns as the table
-has rows. No name of a model or an engine is needed. Passes of training are none.
+A pass begins where ids are looked up in a table, and has a product with as many columns as the
+table has rows. No name of a model or an engine is needed. Passes of training are none.
 """
 
 from __future__ import annotations
