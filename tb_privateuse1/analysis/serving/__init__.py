@@ -6,5 +6,6 @@
 
 __all__ = [
     "figures",
+    "generations",
     "iterations",
 ]

@@ -1,7 +1,7 @@
 """Read what engines write in the annotation of an iteration: requests and tokens by phase.
 
 An annotation counts by its structure: a number of requests beside the word of a phase. The forms
-are those of vLLM (``vllm/v1/worker/gpu_worker.py``), of its builds with sums of lengths (TraceLens),
+are those of vLLM (``vllm/v1/worker/gpu_worker.py``), of its builds with sums of lengths,
 SGLang (``step[MODE bs=N toks=N]``) and TensorRT-LLM (``_forward_step``, ``executeStep``).
 """
 

@@ -46,6 +46,8 @@ class Iteration(Struct, frozen=True):
     """Those that it computes, of all requests."""
     context: int | None
     """Those that attention reads, of all requests."""
+    by_sequence: bool
+    """Whether the ids are (sequences, tokens of each): the batch of a plain loop."""
     repeats: bool
     """Whether it computes the tokens of the iteration before again."""
     reason: str | None
@@ -127,6 +129,7 @@ def _of_ranges(trace: Trace, rows: I64, words: Sequence[Announced]) -> list[Iter
                 requests=_either(word.requests, shape.requests if shape else None),
                 tokens=_either(word.tokens, shape.tokens if shape else None),
                 context=_either(word.context, shape.context if shape else None),
+                by_sequence=False,
                 repeats=False,
                 reason=reason,
             )
@@ -192,6 +195,7 @@ def _of_passes(trace: Trace, passes: Sequence[Pass]) -> list[Iteration]:
                 requests=shape.requests,
                 tokens=shape.tokens,
                 context=shape.context,
+                by_sequence=len(one.ids) == 2,
                 repeats=shape.repeats,
                 reason=shape.reason,
             )
@@ -239,6 +243,7 @@ def _repeated(trace: Trace) -> list[Iteration]:
             requests=None,
             tokens=None,
             context=None,
+            by_sequence=False,
             repeats=False,
             reason=reason,
         )
