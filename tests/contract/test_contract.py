@@ -57,8 +57,8 @@ AROUND_VIEWS = (
 """Modules of the room that are no view."""
 
 
-_SECTIONS = ("quality", "method")
-"""Views that are sections of the page ``recording``."""
+_SECTIONS = ("quality", "method", "serving")
+"""Views that are sections of other pages."""
 
 
 PAGE_LINE = "a line in frontend/src/pages/index.ts"
