@@ -14,6 +14,7 @@ import { CsvButton } from "../../widgets/table/csv-button";
 import { HeadRow, numbers } from "../../widgets/table/head-row";
 import { Table } from "../../widgets/table/table";
 import { Card } from "../shared/card";
+import "./serving.css";
 
 const texts = t.serving;
 const heads = texts.columns;
@@ -226,7 +227,7 @@ function Iterations({ result: { rows }, end, inferred, chosen }: IterationsProps
   const [filter, setFilter] = useState<string | null>(null);
   const columns = useMemo(() => columnsOf(end), [end]);
   return (
-    <div class="steptable" style={{ "--rows": Math.min(MOST_TABLE_ROWS, rows.length + 2) }}>
+    <div class="steptable serving-iterations" style={{ "--rows": Math.min(MOST_TABLE_ROWS, rows.length + 2) }}>
       <Table
         name="serving"
         {...texts.iteration}
@@ -247,15 +248,15 @@ function Iterations({ result: { rows }, end, inferred, chosen }: IterationsProps
 }
 
 const columnsOf = (end: number): readonly Column<ServingIteration>[] => [
+  worded("kind", heads.kind, 76, (row) => texts.kinds[row.kind], {
+    full: (row) => row.reason ?? texts.kinds[row.kind],
+  }),
   field("start_ns", heads.start, "time", 84, {
     cell: (row) => (
       <a {...toInterval(row.start_ns, row.start_ns + row.time_ns, end)} data-testid="serving-timeline">
         {duration(row.start_ns)}
       </a>
     ),
-  }),
-  worded("kind", heads.kind, 76, (row) => texts.kinds[row.kind], {
-    full: (row) => row.reason ?? texts.kinds[row.kind],
   }),
   field("requests", heads.requests, "count", 80),
   field("tokens", heads.tokens, "count", 72, { additive: true }),

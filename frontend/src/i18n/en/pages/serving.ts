@@ -1,5 +1,5 @@
 // English texts of serving, a section of the overview.
-import { count, plural } from "../../count";
+import { plural } from "../../count";
 
 const figures: Readonly<Record<string, string>> = {
   requests: "Requests",
@@ -18,7 +18,7 @@ export const serving = {
   kinds: { prefill: "prefill", decode: "decode", mixed: "mixed", unknown: "unknown" },
   founds: { annotation: "annotation", shape: "shapes", repetition: "repetition" },
   working: (kind: string) => `${kind}, device works`,
-  idle: "device idle (host exposed)",
+  idle: "device idle",
   legend: "What the iterations go to",
   known: (share: string) => `The bytes are known of ${share} of the kernels' time.`,
   iteration: { noun: "iteration", nouns: "iterations" },
@@ -32,8 +32,8 @@ export const serving = {
     rate: { title: "Tokens/s", help: "Tokens that the phase computes, by its time." },
     device: { title: "Device busy", help: "The share of the phase's time in which a device works." },
     exposed: {
-      title: "Host exposed",
-      help: "The share of the phase's time in which no device works: it waits for the host.",
+      title: "Device idle",
+      help: "The share of the phase's time in which no device works: it waits for the host, or between queued kernels.",
     },
     bandwidth: {
       title: "Bandwidth",
@@ -55,7 +55,7 @@ export const serving = {
     },
     token: { title: "By token", help: "The time of the iteration by its tokens." },
     device: { title: "Device time", help: "In which what the iteration launched runs." },
-    exposed: { title: "Host exposed", help: "In which no device works." },
+    exposed: { title: "Device idle", help: "In which no device works: the host is exposed." },
     found: { title: "Found by", help: "What shows the iteration and its phase." },
     name: { title: "Annotation" },
   },
@@ -72,6 +72,6 @@ export const serving = {
     title: (lines: number) => `What is not recorded: ${plural(lines, "figure", "figures")}`,
     figures,
     line: (figure: string, iterations: number, reason: string) =>
-      `${figure}, of ${count(iterations)} iterations: ${reason}`,
+      `${figure}, of ${plural(iterations, "iteration")}: ${reason}`,
   },
 };
