@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.support.make import Event, kernel, launch, op
 
 VOCABULARY, WIDTH = 50, 8
 
 
-def shaped(name: str, start: float, end: float, *dims: list[int], **more: object) -> Event:
+def shaped(name: str, start: float, end: float, *dims: list[int], **more: Any) -> Event:
     """An operator with the shapes of its inputs; the second one of a lookup is of token ids."""
     types = ["float"] * len(dims)
     if name == "aten::embedding":
         types[1] = "long int"
-    return op(name, start, end, **{"Input Dims": list(dims), "Input type": types}, **more)
+    shapes: dict[str, Any] = {"Input Dims": list(dims), "Input type": types}
+    return op(name, start, end, **shapes, **more)
 
 
 def forward(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Counted(NamedTuple):
-    """An iteration: its phase, requests, tokens, start on the file's clock, and time to the next."""
+    """An iteration: phase, requests, tokens, start on the file's clock, and time to the next."""
 
     kind: str
     requests: int

@@ -227,7 +227,10 @@ function Iterations({ result: { rows }, end, inferred, chosen }: IterationsProps
   const [filter, setFilter] = useState<string | null>(null);
   const columns = useMemo(() => columnsOf(end), [end]);
   return (
-    <div class="steptable serving-iterations" style={{ "--rows": Math.min(MOST_TABLE_ROWS, rows.length + 2) }}>
+    <div
+      class="steptable serving-iterations"
+      style={{ "--rows": Math.min(MOST_TABLE_ROWS, rows.length + 2) }}
+    >
       <Table
         name="serving"
         {...texts.iteration}

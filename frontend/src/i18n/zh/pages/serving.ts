@@ -33,7 +33,10 @@ export const serving: Translation<typeof english.serving> = {
     p95: { title: "95 分位", help: "95 % 的迭代不超过该时间。" },
     rate: { title: "每秒 token", help: "该阶段计算的 token 数除以其时间。" },
     device: { title: "设备忙", help: "该阶段时间中设备工作的占比。" },
-    exposed: { title: "设备空闲", help: "该阶段时间中没有设备工作的占比：设备在等待 host，或处于排队 kernel 之间。" },
+    exposed: {
+      title: "设备空闲",
+      help: "该阶段时间中没有设备工作的占比：设备在等待 host，或处于排队 kernel 之间。",
+    },
     bandwidth: {
       title: "带宽",
       help: "已知字节数的 kernel 的带宽；仅当它们占 kernel 时间的一半以上时给出。",
