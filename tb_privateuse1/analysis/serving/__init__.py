@@ -5,6 +5,7 @@
 """
 
 __all__ = [
+    "announced",
     "figures",
     "generations",
     "iterations",
