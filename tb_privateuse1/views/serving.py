@@ -279,7 +279,7 @@ def _missing(
         row.context is None for row, one in zip(rows, found, strict=True) if one.by_sequence
     )
     lengths = sum(row.context is None for row in rows) - fixed
-    told = (
+    reasons = (
         ("requests", _nulls(rows, "requests"), say("Neither annotations nor shapes have them.")),
         ("tokens", _nulls(rows, "tokens"), say("Neither annotations nor shapes have them.")),
         ("context", lengths, say("Neither the annotation nor a shape has the lengths.")),
@@ -291,7 +291,7 @@ def _missing(
             say("The bytes of most kernels are not known, such as those of a replayed graph."),
         ),
     )
-    lines = [ServingMissing(figure, count, reason) for figure, count, reason in told if count]
+    lines = [ServingMissing(figure, count, reason) for figure, count, reason in reasons if count]
     if rows and not any(one.by_sequence for one in found):
         reason = say("No iteration says which requests it has.")
         lines.append(ServingMissing("generations", len(rows), reason))

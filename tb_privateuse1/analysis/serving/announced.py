@@ -37,7 +37,7 @@ _MODES: dict[str, Kind] = {
 
 
 class Announced(Struct, frozen=True):
-    """What one annotation says; None is not in it."""
+    """The phase, requests and tokens in one annotation; None is not in it."""
 
     kind: Kind
     requests: int | None = None

@@ -20,7 +20,7 @@ _FEWEST_GROWING = 3
 
 
 class Shaped(Struct, frozen=True):
-    """What the shapes of one pass say; None is not in them."""
+    """The phase, requests and tokens in the shapes of one pass; None is not in them."""
 
     kind: Kind
     requests: int | None

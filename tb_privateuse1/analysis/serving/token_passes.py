@@ -47,7 +47,7 @@ class Pass(Struct, frozen=True):
 
 
 class _Call(Struct, frozen=True):
-    """What the shapes of one call say."""
+    """The sizes in the shapes of one call."""
 
     table: tuple[int, int] | None = None
     ids: tuple[int, ...] = ()
