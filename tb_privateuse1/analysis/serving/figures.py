@@ -51,6 +51,8 @@ class _Window(Struct, frozen=True):
 
 def figures(trace: Trace, found: Sequence[Iteration]) -> list[Figures]:
     """Return the figures of each iteration."""
+    if not found:
+        return []
     owner = owners(trace, found)
     order = np.argsort(owner, kind="stable")
     edges = np.searchsorted(owner[order], np.arange(len(found) + 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tb_privateuse1.trace.errors import TraceError
@@ -9,6 +11,11 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.serving import ServingGeneration, serving
 from tests.support.make import annotation, kernel, launch, step, trace
 from tests.support.serving import loop
+from tests.support.serving_count import by_lookup
+from tests.support.shared_traces import read
+
+GOLDEN = Path(__file__).parents[2] / "traces" / "generate_four" / "refdev.1.pt.trace.json.gz"
+"""Four sequences with a cache, on the reference device: a prompt of 5 tokens, 5 more of each."""
 
 
 def test_phases_have_times_tokens_and_shares() -> None:
@@ -92,3 +99,17 @@ def test_a_step_has_the_iterations_that_begin_in_it() -> None:
 def test_an_empty_trace_has_nothing() -> None:
     result = serving(Trace())
     assert (result.phases, result.rows, result.missing) == ((), (), ())
+
+
+def test_a_recorded_loop_equals_a_count_of_its_file() -> None:
+    made, counted = read(GOLDEN), by_lookup(GOLDEN, words=96)
+    result = serving(made)
+    assert [(row.kind, row.requests, row.tokens) for row in result.rows] == [
+        (one.kind, one.requests, one.tokens) for one in counted
+    ]
+    assert [row.time_ns for row in result.rows[:-1]] == [one.time_ns for one in counted[:-1]]
+    assert [row.context for row in result.rows] == [20, 24, 28, 32, 36, 40]
+    assert [(one.requests, one.prompt_tokens, one.new_tokens) for one in result.generations] == [
+        (4, 5, 6)
+    ]
+    assert all(row.device_bound_ns is not None for row in result.rows)
