@@ -79,7 +79,7 @@ class ServingIteration(Struct, frozen=True):
     tokens: int | None
     context: int | None
     """Tokens that attention reads, of all requests; null where no lengths are recorded."""
-    token_ns: float | None
+    token_ns: int | None
     """Time by tokens."""
     device_ns: int | None
     device_bound_ns: int | None
@@ -103,7 +103,7 @@ class ServingGeneration(Struct, frozen=True):
     """Of each sequence: one by iteration."""
     first_token_ns: int
     """The time of the iteration that reads the prompt."""
-    later_token_ns: float | None
+    later_token_ns: int | None
     """The mean time of an iteration behind it; null without one."""
     total_ns: int
 
@@ -167,7 +167,7 @@ def _row(one: Iteration, own: Figures) -> ServingIteration:
         requests=one.requests,
         tokens=one.tokens,
         context=one.context,
-        token_ns=own.time_ns / one.tokens if one.tokens else None,
+        token_ns=round(own.time_ns / one.tokens) if one.tokens else None,
         device_ns=own.device_ns,
         device_bound_ns=own.device_bound_ns,
         exposed_ns=own.exposed_ns,
@@ -266,7 +266,7 @@ def _generation(one: Generation, rows: Sequence[ServingIteration]) -> ServingGen
         prompt_tokens=one.prompt_tokens,
         new_tokens=one.count,
         first_token_ns=own[0].time_ns,
-        later_token_ns=sum(later) / len(later) if later else None,
+        later_token_ns=round(sum(later) / len(later)) if later else None,
         total_ns=sum(row.time_ns for row in own),
     )
 

@@ -37,7 +37,7 @@ def test_a_plain_loop_has_its_generations() -> None:
     assert result.generations == (
         ServingGeneration(
             start_ns=0, requests=4, prompt_tokens=7, new_tokens=3, first_token_ns=100_000,
-            later_token_ns=87_500.0, total_ns=275_000,
+            later_token_ns=87_500, total_ns=275_000,
         ),
     )  # fmt: skip
     assert (result.repeated, result.missing) == (0, ())
