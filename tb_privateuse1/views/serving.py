@@ -54,7 +54,7 @@ class ServingPhase(Struct, frozen=True):
     exposed_bound_ns: int | None
     exposed_share: float | None
     """Of the phase's time, in which no device works: the host's, exposed."""
-    bandwidth: float | None
+    bytes_per_s: float | None
     """Bytes per second of the kernels whose bytes are known, while they run; null of a part of the
     kernels' time below half."""
     bytes_share: float | None
@@ -86,7 +86,7 @@ class ServingIteration(Struct, frozen=True):
     exposed_ns: int | None
     exposed_bound_ns: int | None
     bytes: int | None
-    bandwidth: float | None
+    bytes_per_s: float | None
     bytes_share: float | None
     reason: str | None
     """Why the phase is unknown; null if it is known."""
@@ -173,7 +173,7 @@ def _row(one: Iteration, own: Figures) -> ServingIteration:
         exposed_ns=own.exposed_ns,
         exposed_bound_ns=own.exposed_bound_ns,
         bytes=own.bytes,
-        bandwidth=_bandwidth([own]),
+        bytes_per_s=_bandwidth([own]),
         bytes_share=_share(own.bytes_ns, own.kernels_ns),
         reason=one.reason,
     )
@@ -213,7 +213,7 @@ def _phase(kind: Kind, rows: Sequence[ServingIteration], known: Sequence[Figures
         exposed_ns=exposed,
         exposed_bound_ns=_sum(row.exposed_bound_ns for row in rows),
         exposed_share=None if exposed is None else _share(exposed, time),
-        bandwidth=_bandwidth(known),
+        bytes_per_s=_bandwidth(known),
         bytes_share=_share(
             sum(one.bytes_ns for one in known), sum(one.kernels_ns for one in known)
         ),
@@ -286,8 +286,8 @@ def _missing(
         ("context", fixed, say("No shape grows with the tokens: the cache may have a fixed size.")),
         ("device_ns", _nulls(rows, "device_ns"), say("The device's times are not recorded.")),
         (
-            "bandwidth",
-            _nulls(rows, "bandwidth"),
+            "bytes_per_s",
+            _nulls(rows, "bytes_per_s"),
             say("The bytes of most kernels are not known, such as those of a replayed graph."),
         ),
     )

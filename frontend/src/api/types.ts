@@ -2108,7 +2108,7 @@ export interface ServingIteration {
   exposed_ns: number | null;
   exposed_bound_ns: number | null;
   bytes: number | null;
-  bandwidth: number | null;
+  bytes_per_s: number | null;
   bytes_share: number | null;
   reason: string | null;
 }
@@ -2139,7 +2139,7 @@ export interface ServingPhase {
   exposed_ns: number | null;
   exposed_bound_ns: number | null;
   exposed_share: number | null;
-  bandwidth: number | null;
+  bytes_per_s: number | null;
   bytes_share: number | null;
 }
 

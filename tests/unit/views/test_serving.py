@@ -74,10 +74,10 @@ def test_the_last_iteration_ends_with_its_work_on_the_device() -> None:
 def test_what_is_not_recorded_is_null_with_a_reason() -> None:
     result = serving(_engine(3))
     assert {(one.figure, one.iterations) for one in result.missing} == {
-        ("context", 3), ("bandwidth", 3), ("generations", 3),
+        ("context", 3), ("bytes_per_s", 3), ("generations", 3),
     }  # fmt: skip
     assert result.generations == ()
-    assert result.rows[0].bandwidth is None
+    assert result.rows[0].bytes_per_s is None
 
 
 def test_a_recording_without_device_times_has_no_exposed_time() -> None:

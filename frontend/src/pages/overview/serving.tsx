@@ -110,7 +110,7 @@ function Phases({ phases, inferred }: { phases: readonly ServingPhase[]; inferre
               inferred={inferred}
             />
             <td class="number" title={texts.known(percent(one.bytes_share))}>
-              {rate(one.bandwidth)}
+              {rate(one.bytes_per_s)}
             </td>
           </tr>
         ))}

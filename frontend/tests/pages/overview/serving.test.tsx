@@ -28,7 +28,7 @@ const phase = (kind: ServingPhase["kind"], iterations: number): ServingPhase => 
   exposed_ns: 4e5 * iterations,
   exposed_bound_ns: 0,
   exposed_share: 0.4,
-  bandwidth: null,
+  bytes_per_s: null,
   bytes_share: 0.1,
 });
 
@@ -50,7 +50,7 @@ const iteration = (i: number, kind: ServingIteration["kind"]): ServingIteration 
   exposed_ns: 4e5,
   exposed_bound_ns: 0,
   bytes: null,
-  bandwidth: null,
+  bytes_per_s: null,
   bytes_share: 0.1,
   reason: null,
 });

@@ -6,7 +6,7 @@ const figures: Readonly<Record<string, string>> = {
   tokens: "Tokens",
   context: "Context",
   device_ns: "Device time",
-  bandwidth: "Bandwidth",
+  bytes_per_s: "Bandwidth",
   generations: "Time by request",
 };
 

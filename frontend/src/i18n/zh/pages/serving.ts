@@ -8,7 +8,7 @@ const figures: Readonly<Record<string, string>> = {
   tokens: "token 数",
   context: "上下文",
   device_ns: "设备时间",
-  bandwidth: "带宽",
+  bytes_per_s: "带宽",
   generations: "按请求的时间",
 };
 
