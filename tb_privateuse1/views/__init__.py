@@ -46,6 +46,7 @@ VIEWS = Registry[Callable[..., Any]](
         "distributed",
         "diff",
         "history",
+        "serving",
         "quality",
         "method",
     ),

@@ -19,6 +19,7 @@ from tb_privateuse1.views.overview import Overview
 from tb_privateuse1.views.quality import Quality
 from tb_privateuse1.views.roofline import Roofline
 from tb_privateuse1.views.runtime import Runtime
+from tb_privateuse1.views.serving import Serving
 from tb_privateuse1.views.timeline import Timeline
 from tb_privateuse1.views.whatif import WhatIf
 
@@ -242,6 +243,16 @@ class ViewMethods:
         span: int | None = None,
     ) -> History:
         """All recordings of a logdir, with the trend of one figure; the lowest rank of each run."""
+
+    def serving(
+        self,
+        *,
+        step: int | None = None,
+        run: str | None = None,
+        rank: int | None = None,
+        span: int | None = None,
+    ) -> Serving:
+        """The iterations of serving by phase: prefill, decode, mixed, or unknown."""
 
     def quality(
         self,

@@ -17,7 +17,7 @@ from tb_privateuse1.views.result import is_struct
 INSTANTS = """
     Area.start_ns Area.stop_ns Item.start_ns Item.end_ns Rectangles.start_ns Step.start_ns
     Timeline.start_ns Timeline.end_ns Timeline.stop_ns HistoryRow.written_ns
-    Verdict.longest_start_ns
+    Verdict.longest_start_ns ServingIteration.start_ns
 """
 """Places on the timeline: their rows, or the whole answer, say how far they may be shifted."""
 OF_HOST = """
@@ -37,6 +37,7 @@ OF_ROW = """
     DiffFigure.noise_ns DiffRow.base_ns DiffRow.now_ns DiffRow.change_ns DiffRow.noise_ns
     FlameDiffNode.base_ns FlameDiffNode.now_ns FlameDiffNode.change_ns FlameDiffNode.noise_ns
     Reason.base_ns Reason.now_ns Reason.change_ns Reason.noise_ns HistoryRow.deviation_ns
+    ServingIteration.token_ns
 """
 """A bound of the row, by another name, is that of these times."""
 OPEN = """

@@ -57,8 +57,8 @@ AROUND_VIEWS = (
 """Modules of the room that are no view."""
 
 
-_SECTIONS = ("quality", "method")
-"""Views that are sections of the page ``recording``."""
+_SECTIONS = {"quality": "recording", "method": "recording", "serving": "overview"}
+"""Views that are sections of another page."""
 
 
 PAGE_LINE = "a line in frontend/src/pages/index.ts"
@@ -83,7 +83,7 @@ def test_a_view_is_complete(name: str) -> None:
     assert (ROOT / "tests/unit/views" / f"test_{name}.py").exists(), "a test in tests/unit/views"
     pages = ROOT / "frontend" / "src" / "pages"
     if name in _SECTIONS:
-        assert (pages / "recording" / f"{name}.tsx").exists()
+        assert (pages / _SECTIONS[name] / f"{name}.tsx").exists()
         return
     assert (pages / name / "index.tsx").exists(), "a page in frontend/src/pages"
     used = set(re.findall(r"\bt\.(\w+)", (pages / name / "index.tsx").read_text()))

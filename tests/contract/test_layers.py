@@ -23,7 +23,7 @@ REMEDIES = "trace < capture < remedies"
 BELOW_DOORS = f"capture < {ROOMS.partition(' < server')[0]} < "
 ANALYSIS = (
     "steps < threads < timeline < operators < kernel_names < work < kernels < roofs < idioms < "
-    "memory < idle < recording < account < purpose < counters < ranks < simulation < "
+    "memory < idle < recording < account < purpose < serving < counters < ranks < simulation < "
     "comparison < flame"
 )
 """The same for the rooms inside of ``analysis``."""

@@ -19,6 +19,7 @@ WHOLE = {
     "timeline": "what is left out of figures is looked at here",
     "memory": "what is alive was allocated at any time before",
     "counters": "samples come at their own times; a row a step is beside them",
+    "serving": "its phases are what it divides the recording into",
     "quality": "problems of the file are of all of it",
     "method": "one timeline is inferred from all of it",
 }

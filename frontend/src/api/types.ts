@@ -2091,6 +2091,82 @@ export interface RuntimeRow {
   longest_row: number;
 }
 
+/** The result of the view: nothing without an iteration. */
+export interface Serving {
+  provenance: Provenance;
+  phases: ServingPhase[];
+  rows: ServingIteration[];
+  total_rows: number;
+  generations: ServingGeneration[];
+  repeated: number;
+  missing: ServingMissing[];
+}
+
+/** A prompt of a plain loop, and the tokens that it gave. */
+export interface ServingGeneration {
+  start_ns: number;
+  requests: number;
+  prompt_tokens: number;
+  new_tokens: number;
+  first_token_ns: number;
+  later_token_ns: number | null;
+  total_ns: number;
+}
+
+/** One iteration: a forward pass of a batch, and the choice of its tokens. */
+export interface ServingIteration {
+  kind: "prefill" | "decode" | "mixed" | "unknown";
+  found: "annotation" | "shape" | "repetition";
+  name: string;
+  op: number | null;
+  start_ns: number;
+  time_ns: number;
+  time_bound_ns: number | null;
+  ends: "next" | "work";
+  requests: number | null;
+  tokens: number | null;
+  context: number | null;
+  token_ns: number | null;
+  device_ns: number | null;
+  device_bound_ns: number | null;
+  exposed_ns: number | null;
+  exposed_bound_ns: number | null;
+  bytes: number | null;
+  bytes_per_s: number | null;
+  bytes_share: number | null;
+  reason: string | null;
+}
+
+/** Why a figure is null. */
+export interface ServingMissing {
+  figure: string;
+  iterations: number;
+  reason: string;
+}
+
+/** The iterations of one phase. */
+export interface ServingPhase {
+  kind: "prefill" | "decode" | "mixed" | "unknown";
+  iterations: number;
+  requests: number | null;
+  tokens: number | null;
+  time_ns: number;
+  time_bound_ns: number | null;
+  median_ns: number;
+  median_bound_ns: number | null;
+  p95_ns: number;
+  p95_bound_ns: number | null;
+  token_rate: number | null;
+  device_ns: number | null;
+  device_bound_ns: number | null;
+  device_share: number | null;
+  exposed_ns: number | null;
+  exposed_bound_ns: number | null;
+  exposed_share: number | null;
+  bytes_per_s: number | null;
+  bytes_share: number | null;
+}
+
 /** One of the operators or kernels with the most device time (or host time without). */
 export interface Share {
   name: string;
@@ -2422,6 +2498,7 @@ export interface Views {
   distributed: Distributed;
   diff: Diff;
   history: History;
+  serving: Serving;
   quality: Quality;
   method: Method;
 }
@@ -2460,6 +2537,7 @@ export interface Options {
   distributed: { step?: number | null; window?: "steady" | "all"; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all"; limit?: number; offset?: number };
   history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null; ranks?: "lowest" | "all" };
+  serving: { step?: number | null };
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };

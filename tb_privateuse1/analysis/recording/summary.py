@@ -244,6 +244,7 @@ def _named(trace: Trace) -> str:
         for count, period_ns in (
             (work.prefill and plural(work.prefill, "prefill iteration"), work.prefill_ns),
             (work.decode and plural(work.decode, "decode iteration"), work.decode_ns),
+            (work.mixed and plural(work.mixed, "mixed iteration"), work.mixed_ns),
         )
         if count
     ]  # fmt: skip

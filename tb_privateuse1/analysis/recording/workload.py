@@ -45,6 +45,10 @@ class Workload(Struct, frozen=True):
     """Median time from the start of a prefill iteration to that of the next iteration."""
     decode_ns: int | None = None
     """The same of decode iterations; None of fewer than two."""
+    mixed: int = 0
+    """Annotated iterations of both."""
+    mixed_ns: int | None = None
+    """The same of these."""
 
 
 @memoize
@@ -99,10 +103,13 @@ def _serving(trace: Trace) -> Workload | None:
         name=shorten(trace.text(ops.name[row]), LONGEST_INLINE),
     )
     starts = ops.start_ns[np.union1d(prefill, decode)]
+    both = np.intersect1d(prefill, decode)
+    prefill, decode = np.setdiff1d(prefill, both), np.setdiff1d(decode, both)
     return Workload(
-        "serving", reason, row, prefill=len(prefill), decode=len(decode),
+        "serving", reason, row, prefill=len(prefill), decode=len(decode), mixed=len(both),
         prefill_ns=_usual_period(ops.start_ns[prefill], starts),
         decode_ns=_usual_period(ops.start_ns[decode], starts),
+        mixed_ns=_usual_period(ops.start_ns[both], starts),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import { Hotspots } from "./hotspots";
 import { IdleBefore } from "./idle-before";
 import { RecordingLine } from "../shared/recording-line";
 import { RooflineThumbnail } from "./roofline-thumbnail";
+import { Serving } from "./serving";
 import { Steps } from "./steps";
 import { VerdictLine } from "./verdict-line";
 import { AccountWithPath } from "./account-with-path";
@@ -48,6 +49,7 @@ export function Overview({ selected, base }: PageProps) {
       <Card title={t.timeAccount.title} lines={12} resource={now}>
         {(result) => <AccountWithPath now={result} selected={selected} />}
       </Card>
+      <Serving selected={selected} base={base} />
       <Hotspots selected={selected} />
       <div class="columns">
         <Card lines={6} resource={now}>

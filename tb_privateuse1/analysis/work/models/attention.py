@@ -64,6 +64,17 @@ def _sizes(call: Arguments, layout: _Layout) -> AttentionSizes:
     return one
 
 
+def attention_sizes(name: str, call: Arguments) -> AttentionSizes | None:
+    """Return the sizes of a call of fused attention by its reduced name; None if not known."""
+    layout = _VARIANTS.get(name)
+    if layout is None or layout.backward:
+        return None
+    try:
+        return _sizes(call, layout)
+    except UnknownWork:
+        return None
+
+
 def _packed(call: Arguments, layout: _Layout, q: Tensor, k: Tensor, v: Tensor) -> AttentionSizes:
     """Return the sizes of sequences in one row of tokens, if they must be equally long.
 
@@ -110,27 +121,32 @@ def _model(layout: _Layout) -> Model:
     return work
 
 
-def paged(call: Arguments) -> Work:
-    """Return the work of vLLM's ``paged_attention_v1(out, query, key_cache, value_cache, …)``.
+def _paged(first: int) -> Model:
+    """Return the model of vLLM's ``paged_attention_v1(out, query, key_cache, value_cache, …)``.
 
+    ``first`` is the position of the query: ``paged_attention_v2`` has three more results before it.
     The lengths of the contexts are in a tensor; only that of a single sequence is recorded too, as
-    the maximum.
+    the maximum. Of several sequences, the block table only limits their work: unknown.
     """
-    out, q, lengths = call.tensor(0), call.tensor(1), call.tensor(7)
-    if len(q.shape) != 3 or lengths.shape != (1,) or q.shape[0] != 1:
-        raise UnknownWork
-    context, heads, size = call.integer(9), q.shape[1], q.shape[2]
-    cache = 2 * context * call.integer(4) * size
-    item = call.tensor(2)
-    stored = read_of([Tensor((cache,), item.dtype, cache)])
-    read = read_of([q])
-    return Work(
-        4 * context * heads * size,
-        None if stored is None or read is None else stored + read,
-        read_of([out]),
-        matrix=True,
-        dtype=q.dtype,
-    )
+
+    def work(call: Arguments) -> Work:
+        out, q, lengths = call.tensor(0), call.tensor(first), call.tensor(first + 6)
+        if len(q.shape) != 3 or lengths.shape != (1,) or q.shape[0] != 1:
+            raise UnknownWork
+        context, heads, size = call.integer(first + 8), q.shape[1], q.shape[2]
+        cache = 2 * context * call.integer(first + 3) * size
+        item = call.tensor(first + 1)
+        stored = read_of([Tensor((cache,), item.dtype, cache)])
+        read = read_of([q])
+        return Work(
+            4 * context * heads * size,
+            None if stored is None or read is None else stored + read,
+            read_of([out]),
+            matrix=True,
+            dtype=q.dtype,
+        )
+
+    return work
 
 
 _VARIANTS: Mapping[str, _Layout] = {
@@ -165,5 +181,6 @@ _VARIANTS: Mapping[str, _Layout] = {
 
 MODELS: Mapping[str, Model] = {
     **{name: _model(layout) for name, layout in _VARIANTS.items()},
-    "paged_attention_v1": paged,
+    "paged_attention_v1": _paged(1),
+    "paged_attention_v2": _paged(4),
 }

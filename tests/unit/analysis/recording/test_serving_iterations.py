@@ -43,6 +43,12 @@ def test_prefill_and_decode_have_times_of_their_own() -> None:
     assert "4 prefill iterations of 300 µs, 8 decode iterations of 100 µs" in sentence
 
 
+def test_an_iteration_of_both_kinds_is_mixed() -> None:
+    names = [f"execute_context_2(90)_generation_{i + 1}(16)" for i in range(4)]
+    sentence = summary(trace(*_served(names))).sentence
+    assert sentence.startswith("Serving (4 mixed iterations of 100 µs)")
+
+
 def test_a_single_iteration_has_no_time_to_the_next() -> None:
     found = summary(_engine(1))
     assert found.sentence.startswith("Serving (1 decode iteration),")

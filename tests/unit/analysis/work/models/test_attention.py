@@ -56,3 +56,6 @@ def test_a_single_paged_sequence() -> None:
     batch = (tensor(3, 8, 4, dtype=HALF),) * 2
     several = (*batch, *args[2:7], tensor(3, dtype="int"), 16, 70)
     assert work("_C::paged_attention_v1", *several) is None
+    # The second version has three results for its partitions of the context before the query.
+    partial = (tensor(1, 8, 2), tensor(1, 8, 2), tensor(1, 8, 2, 4, dtype=HALF))
+    assert work("_C::paged_attention_v2", q, *partial, *args[1:]) == found
