@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.simulation.scopes import Scope, no_ranges
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import linked_forward
 from tb_privateuse1.trace.findings import Example, TableName
 from tb_privateuse1.trace.memoize import take_over
 from tb_privateuse1.trace.table import I64
@@ -37,7 +38,7 @@ class HostContext(RuleContext):
 
     def __init__(self, plain: RuleContext) -> None:
         trace = with_host_activities(plain.trace)
-        for function in (operator_work, forward_operators, thread_roles):
+        for function in (operator_work, linked_forward, forward_operators, thread_roles):
             take_over(trace, function, function(plain.trace))
         super().__init__(trace, plain.part)
         self._plain = plain
