@@ -218,8 +218,8 @@ def _open_frames(trace: Trace) -> frozenset[str]:
     count = np.cumsum(breaks)
     start = np.maximum.accumulate(np.where(first, rows, 0)) if len(rows) else rows
     chain = count == count[start]
-    count = len(trace.strings)
-    own = mask_of(frames.name[chain], count) & ~mask_of(frames.name[~chain], count)
+    own, other = (mask_of(frames.name[part], len(trace.strings)) for part in (chain, ~chain))
+    own &= ~other
     return frozenset(trace.text(name) for name in np.flatnonzero(own).tolist())
 
 
