@@ -69,6 +69,12 @@ class RuleContext(JudgedTrace):
         """Return the rows of ``operators`` that no other operator called."""
         return self.outermost(self.operators)
 
+    @functools.cached_property
+    def top_in_order(self) -> I64:
+        """Return the rows of ``top`` by thread and start."""
+        ops, top = self.trace.ops, self.top
+        return top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+
     def ops(self, pattern: str) -> I64:
         """Return the judged rows of ``trace.ops`` with such a name."""
         return np.flatnonzero(self.named("ops", pattern) & self.judged)

@@ -137,6 +137,8 @@ def around(parent: I32, rows: I32 | I64, wanted: Bools) -> I64:
 
     Climbs one level at a time: for few rows, this is faster than to number the whole tree.
     """
+    if not wanted.any():
+        return np.full(len(rows), NONE, np.int64)
     at = rows.astype(np.int64)
     wanted = np.append(wanted, True)
     climbing = np.flatnonzero(~wanted[at])

@@ -113,7 +113,12 @@ def named_rows(strings: Sequence[str], names: I32, chosen: Callable[[str], objec
         used = distinct_values(names)
         used = used[used >= 0]
     flags[used] = [bool(chosen(strings[name])) for name in used.tolist()]
-    rows: Bools = flags[names]
+    return rows_of(flags, names)
+
+
+def rows_of(flags: Bools, names: I32) -> Bools:
+    """Return by row the flag of its name; where no name has one, without looking at the rows."""
+    rows: Bools = flags[names] if flags.any() else np.zeros(len(names), np.bool_)
     return rows
 
 

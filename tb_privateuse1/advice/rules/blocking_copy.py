@@ -103,8 +103,8 @@ def _answered(case: RuleContext, waits: I64) -> I64:
     Copies to the device, by their names or of what torch has just wrapped, have no answer.
     """
     ops, items = case.trace.ops, np.zeros(len(waits), np.int64)
-    top = case.top[~case.named("ops", _ALIASES)[case.top]]
-    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    top = case.top_in_order
+    top = top[~case.named("ops", _ALIASES)[top]]
     op = case.limits.waits.op[waits]
     sent = np.unique(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
     known = np.flatnonzero((op >= 0) & ~np.isin(op, sent))

@@ -86,9 +86,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 def _found(case: RuleContext) -> _Found:
     """Return the loops of both kinds; a range that several loops share counts once."""
-    ops = case.trace.ops
-    top = case.top
-    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    top = case.top_in_order
     # A data loader indexes samples: other rules report its time.
     loading = case.around(top, case.named("ops", _LOADER)) >= 0
     items = independent_rounds(case.trace, top[~loading])
