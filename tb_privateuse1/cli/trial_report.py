@@ -131,7 +131,7 @@ def _estimate(row: AdviceRow, net_ns: int, judged: TrialFigure) -> TrialEstimate
     if row.saving_share is None:
         return None
     low, high = (
-        None if ns is None or not net_ns else ns / net_ns
+        None if ns is None or not net_ns else min(ns / net_ns, 1.0)
         for ns in (row.saving_low_ns, row.saving_high_ns)
     )
     return estimate(row.saving_share, low, high, judged)
