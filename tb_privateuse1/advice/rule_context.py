@@ -32,7 +32,7 @@ _MOST_EXAMPLES = 5
 
 
 class Removal(Struct, frozen=True, eq=False):
-    """What a fix removes, as the arguments of ``RuleContext.without`` say."""
+    """Work that a fix removes, as the arguments of ``RuleContext.without`` say."""
 
     ops: I64 | None
     frames: I64 | None
@@ -41,7 +41,9 @@ class Removal(Struct, frozen=True, eq=False):
     waits: I64 | None
     instants: intervals.Set
     share: Shares | float
+    """Of the time of the rows."""
     kernel_share: Shares | float
+    """Of the time of the kernels."""
 
 
 class RuleContext(JudgedTrace):

@@ -25,7 +25,7 @@ FASTEST_SHARE = 0.1
 """A roof is the rate of the fastest tenth of the time at most. Where it was that of a greater part,
 rows lay above it by factors: up to 100 in the smallest of the recordings, at most 1.3 in others."""
 _SOME, _MORE = 256, 8
-"""Rows that are sorted first for the best rate; then so many times as many."""
+"""Rows that are sorted first for the best rate; then eight times as many, and so on."""
 _TF32_MARGIN = 1.05
 """Rates above a ceiling by less may be due to the clock."""
 
