@@ -152,7 +152,18 @@ BESIDE: dict[str, tuple[float, tuple[str, ...]]] = {
 """The same of work beside the training and of loops with a state, when their rules were finished:
 the shares are guesses, written down before the programs ran."""
 
-EXPECTED = LATER | BLIND | BESIDE | WORK
+FURTHER: dict[str, tuple[float, tuple[str, ...]]] = {
+    "diagonal_of_product": (0.40, ("unread_rows",)),
+    "inverse_then_product": (0.40, ()),
+    "backup_in_each_step": (0.15, ("side_work",)),
+    "windows_by_mask": (0.60, ()),
+    "inputs_with_gradients": (0.15, ("unread_gradients",)),
+    "cloned_between_layers": (0.10, ("layout_conversion", "elementwise_chain")),
+}
+"""The same of six kinds of which no rule's texts speak, when `zeroed_gradients` and the chains of
+single calls were corrected: guesses from before the programs ran."""
+
+EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK
 
 RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()}
 

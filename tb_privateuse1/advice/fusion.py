@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
 from tb_privateuse1.analysis.idioms.cross_entropy import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
+from tb_privateuse1.analysis.idioms.single_calls import of_single_calls
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_list, plural, say
@@ -129,6 +130,7 @@ def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
     """Return the chains of some idioms that save time and are the model's own, or None."""
     found = chains_of(case.trace)
     chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
+    chosen &= ~of_single_calls(case.trace, found)
     chosen &= loss_tails(case.trace).loss[found.table.first] < 0  # a loss is one finding
     chosen &= parameter_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors
     if case.is_host:

@@ -9,17 +9,17 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.judged_trace import Need
-from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rule_context import Removal, RuleContext
 from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
-from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.scopes import Scope, no_ranges
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import linked_forward
 from tb_privateuse1.trace.findings import Example, TableName
 from tb_privateuse1.trace.memoize import take_over
 from tb_privateuse1.trace.table import I64
@@ -37,7 +37,7 @@ class HostContext(RuleContext):
 
     def __init__(self, plain: RuleContext) -> None:
         trace = with_host_activities(plain.trace)
-        for function in (operator_work, forward_operators, thread_roles):
+        for function in (operator_work, linked_forward, forward_operators, thread_roles):
             take_over(trace, function, function(plain.trace))
         super().__init__(trace, plain.part)
         self._plain = plain
@@ -70,33 +70,19 @@ class HostContext(RuleContext):
         """Return the kinds of data that the trace has; it has no device beside the host."""
         return super().has - {"device"}
 
-    def without(
-        self,
-        *,
-        ops: I64 | None = None,
-        frames: I64 | None = None,
-        launches: I64 | None = None,
-        kernels: I64 | None = None,
-        waits: I64 | None = None,
-        instants: intervals.Set = intervals.EMPTY,
-        share: Shares | float = 1.0,
-        kernel_share: Shares | float | None = None,
-    ) -> Scope:
+    def scope_of(self, gone: Removal) -> Scope:
         """Build the removal in the recorded trace: calls of operators, and shares of their work."""
-        removed = self._plain.without(
-            ops=ops, frames=frames, launches=launches, waits=waits, instants=instants, share=share
-        )
+        removed = self._plain.scope_of(replace(gone, kernels=None))
         calls = no_ranges()
         for thread, own in removed.ranges.by_thread():
             start, end = intervals.subtract(own, self._work_of(thread))
             calls = calls.and_(Ranges(np.full(len(start), thread, np.int32), start, end))
-        if kernels is None:
+        if gone.kernels is None:
             return replace(removed, ranges=calls)
         table = self.trace.kernels
-        gone = share if kernel_share is None else kernel_share
-        start = table.start_ns[kernels]
-        length = np.floor((table.end_ns[kernels] - start) * gone).astype(np.int64)
-        work = Ranges(table.lane[kernels].astype(np.int32), start, start + length)
+        start = table.start_ns[gone.kernels]
+        length = np.floor((table.end_ns[gone.kernels] - start) * gone.kernel_share).astype(np.int64)
+        work = Ranges(table.lane[gone.kernels].astype(np.int32), start, start + length)
         return replace(removed, ranges=calls.and_(work))
 
     def _work_of(self, thread: int) -> intervals.Set:

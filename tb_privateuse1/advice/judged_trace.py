@@ -180,8 +180,7 @@ class JudgedTrace:
         matches = np.zeros(len(self.trace.strings) + 1, np.bool_)
         matches[ids] = [find(text) is not None for text in texts]
         column: I32 = getattr(self.trace, table).name
-        flags: Bools = matches[column]
-        return flags
+        return groupby.rows_of(matches, column)
 
     @functools.cached_property
     def per_step(self) -> Text:

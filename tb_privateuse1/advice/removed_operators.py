@@ -66,8 +66,7 @@ def _gaps(case: RuleContext, rows: I64) -> intervals.Set:
 
     It is that of the code, or of autograd's engine, that calls them.
     """
-    ops, top = case.trace.ops, case.top
-    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    ops, top = case.trace.ops, case.top_in_order
     goes = np.zeros(len(ops), np.bool_)
     goes[rows] = True
     first, second = top[:-1], top[1:]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.judged_trace import JudgedTrace
@@ -28,6 +29,21 @@ _RANGES = r"^(enumerate\(DataLoader\)|Optimizer\.)"
 
 _MOST_EXAMPLES = 5
 """A finding shows one typical event and a few of the longest."""
+
+
+class Removal(Struct, frozen=True, eq=False):
+    """Work that a fix removes, as the arguments of ``RuleContext.without`` say."""
+
+    ops: I64 | None
+    frames: I64 | None
+    launches: I64 | None
+    kernels: I64 | None
+    waits: I64 | None
+    instants: intervals.Set
+    share: Shares | float
+    """Of the time of the rows."""
+    kernel_share: Shares | float
+    """Of the time of the kernels."""
 
 
 class RuleContext(JudgedTrace):
@@ -54,6 +70,12 @@ class RuleContext(JudgedTrace):
     def top(self) -> I64:
         """Return the rows of ``operators`` that no other operator called."""
         return self.outermost(self.operators)
+
+    @functools.cached_property
+    def top_in_order(self) -> I64:
+        """Return the rows of ``top`` by thread and start."""
+        ops, top = self.trace.ops, self.top
+        return top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
 
     def ops(self, pattern: str) -> I64:
         """Return the judged rows of ``trace.ops`` with such a name."""
@@ -173,23 +195,33 @@ class RuleContext(JudgedTrace):
         the kernels ``kernel_share``, if it is given. ``waits`` are rows of ``limits.waits`` that no
         longer wait. ``instants`` are removed from every thread that drives the device.
         """
+        if kernel_share is None:
+            kernel_share = share
+        return self.scope_of(
+            Removal(ops, frames, launches, kernels, waits, instants, share, kernel_share)
+        )
+
+    def scope_of(self, gone: Removal) -> Scope:
+        """Build what ``without`` returns."""
         trace = self.trace
-        tables = (trace.ops, ops), (trace.frames, frames), (trace.launches, launches)
+        tables = (
+            (trace.ops, gone.ops), (trace.frames, gone.frames), (trace.launches, gone.launches)
+        )  # fmt: skip
         host = no_ranges()
         for table, rows in tables:
             if rows is not None:
                 own = Ranges.of(table, rows)
-                length = np.floor((own.end_ns - own.start_ns) * share).astype(np.int64)
+                length = np.floor((own.end_ns - own.start_ns) * gone.share).astype(np.int64)
                 host = host.and_(replace(own, end_ns=own.start_ns + length))
-        for thread in self._drivers.tolist() if len(instants[0]) else ():
-            threads = np.full(len(instants[0]), thread, np.int32)
-            host = host.and_(Ranges(threads, *instants))
+        for thread in self._drivers.tolist() if len(gone.instants[0]) else ():
+            threads = np.full(len(gone.instants[0]), thread, np.int32)
+            host = host.and_(Ranges(threads, *gone.instants))
         shares = np.zeros(len(trace.kernels))
-        if kernels is not None:
-            shares[kernels] = share if kernel_share is None else kernel_share
-        if waits is None:
+        if gone.kernels is not None:
+            shares[gone.kernels] = gone.kernel_share
+        if gone.waits is None:
             return Scope(host, shares)
-        op, launch = (column[waits].astype(np.int64)
+        op, launch = (column[gone.waits].astype(np.int64)
                       for column in (self.limits.waits.op, self.limits.waits.launch))  # fmt: skip
         return Scope(host, shares, waiters=Waiters(op[op >= 0], launch[launch >= 0]))
 

@@ -131,7 +131,7 @@ def _estimate(row: AdviceRow, net_ns: int, judged: TrialFigure) -> TrialEstimate
     if row.saving_share is None:
         return None
     low, high = (
-        None if ns is None or not net_ns else ns / net_ns
+        None if ns is None or not net_ns else min(ns / net_ns, 1.0)
         for ns in (row.saving_low_ns, row.saving_high_ns)
     )
     return estimate(row.saving_share, low, high, judged)
@@ -170,13 +170,16 @@ def _lines(found: Trial) -> Iterator[str]:
             yield "           The remedy changes more than the finding is about."
     if found.results is not None:
         yield f"Results:   {_compared(found.results)}"
-    yield f"Verdict:   {_VERDICTS[found.verdict]}"
-    if judged is not None and judged.noise > _NOISY:
+    noisy = judged is not None and judged.noise > _NOISY
+    unclear = noisy and found.verdict == "within_noise"
+    yield f"Verdict:   {_NO_VERDICT if unclear else _VERDICTS[found.verdict]}"
+    if noisy:
         yield f"           {_NOISE_HINT}"
 
 
 _NOISY = 0.1
 """Noise beyond which a gain that is worth a day's work (``advice.engine.HIGH``) cannot be seen."""
+_NO_VERDICT = "none: the runs differ by more than a gain that is worth a day's work"
 _NOISE_HINT = (
     "Runs differ much: give more --runs or a quiet machine. Where the program shares its host, "
     "--clock cpu --by least leaves most of the others' time out."
@@ -194,6 +197,7 @@ _POSITIONS = {
     "inside_by_noise": "outside by less than the noise",
     "below": "below",
     "above": "above",
+    "unclear": "no verdict, no gain is as likely",
     None: "no interval is stated",
 }
 

@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from tb_privateuse1.cli import ending
 from tb_privateuse1.cli.commands import UsageError
 
 Arm = Literal["as it is", "with the remedy"]
@@ -145,16 +146,18 @@ def _run(program: Program, remedy: str, window: Window, folder: Path, arm: Arm) 
 
 
 def _wait(command: Sequence[str], stderr: int) -> int:
-    """Run a command to its end; what it started ends with it."""
+    """Run a command to its end; what it started ends with it, by a signal as well."""
     env = {**os.environ, "PYTHONHASHSEED": "0"}
-    try:
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=stderr, env=env, start_new_session=True
-        )
-    except OSError as error:
-        raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
-    with _group(process):
-        return process.wait()
+    with ending.by_signals() as signals:
+        try:
+            process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=stderr, env=env, start_new_session=True
+            )
+        except OSError as error:
+            raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
+        with _group(process):
+            signals.allow()
+            return process.wait()
 
 
 @contextlib.contextmanager

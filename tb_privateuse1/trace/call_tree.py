@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from tb_privateuse1.trace import intervals, step_names
 from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup
-from tb_privateuse1.trace.model import ANNOTATION, NONE, Ops, Trace
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 MODULE = "nn.Module: "
@@ -150,6 +151,8 @@ def around(parent: I32, rows: I32 | I64, wanted: Bools) -> I64:
 
     Climbs one level at a time: for few rows, this is faster than to number the whole tree.
     """
+    if not wanted.any():
+        return np.full(len(rows), NONE, np.int64)
     at = rows.astype(np.int64)
     wanted = np.append(wanted, True)
     climbing = np.flatnonzero(~wanted[at])
@@ -159,7 +162,7 @@ def around(parent: I32, rows: I32 | I64, wanted: Bools) -> I64:
     return at
 
 
-def forward_of(ops: Ops) -> I32:
+def forward_of(trace: Trace) -> I32:
     """Return the forward operator whose gradient each operator computes, or ``NONE``.
 
     torch gives an operator of the backward pass the sequence number of its forward operator and
@@ -167,12 +170,14 @@ def forward_of(ops: Ops) -> I32:
     counts: the innermost one, which made the gradient's function. Operators inside a backward
     operator belong to the same forward operator.
     """
-    forward = linked_forward(ops)
-    return lookup(forward, self_or_nearest(ops.parent, forward >= 0), NONE)
+    forward = linked_forward(trace)
+    return lookup(forward, self_or_nearest(trace.ops.parent, forward >= 0), NONE)
 
 
-def linked_forward(ops: Ops) -> I32:
+@memoize
+def linked_forward(trace: Trace) -> I32:
     """Return ``forward_of`` for operators with a sequence number of their own, else ``NONE``."""
+    ops = trace.ops
     backward = (ops.sequence >= 0) & (ops.forward_thread > 0)
     forward = np.flatnonzero((ops.sequence >= 0) & ~backward)
     if not len(forward) or not backward.any():

@@ -19,6 +19,11 @@ LAST = int(np.iinfo(np.int64).max)
 """The greatest number of an int64 column: no value is later."""
 
 _SPARSE = 8
+_FEW = 8
+"""Values are looked up one by one where a column has this many times as many rows: there, a sort
+of them takes longer."""
+_MANY = 64
+"""A column with this many rows for each string is not searched for the strings that it has."""
 
 
 def sums(group: I32 | I64, values: I64, groups: int) -> I64:
@@ -99,13 +104,21 @@ def distinct_values(column: NDArray[Any]) -> I64:
 def named_rows(strings: Sequence[str], names: I32, chosen: Callable[[str], object]) -> Bools:
     """Return which rows of a column of names have a chosen string; ``NONE`` is none.
 
-    Each distinct name is asked for once, and no string that the column does not have.
+    Each distinct name is asked for once.
     """
     flags = np.zeros(len(strings) + 1, np.bool_)
-    used = distinct_values(names)
-    used = used[used >= 0]
+    if len(names) > _MANY * len(strings):
+        used = np.arange(len(strings))
+    else:
+        used = distinct_values(names)
+        used = used[used >= 0]
     flags[used] = [bool(chosen(strings[name])) for name in used.tolist()]
-    rows: Bools = flags[names]
+    return rows_of(flags, names)
+
+
+def rows_of(flags: Bools, names: I32) -> Bools:
+    """Return by row the flag of its name; where no name has one, without looking at the rows."""
+    rows: Bools = flags[names] if flags.any() else np.zeros(len(names), np.bool_)
     return rows
 
 
@@ -127,8 +140,11 @@ def _codes(column: NDArray[Any]) -> tuple[I64, int]:
     low = int(column.min())
     span = int(column.max()) - low + 1
     if span > _SPARSE * len(column):
-        values, code = np.unique(column, return_inverse=True)
-        return code, len(values)
+        values = distinct_values(column)
+        if _FEW * len(values) > len(column):  # sorting is as fast as looking each one up
+            values, code = np.unique(column, return_inverse=True)
+            return code, len(values)
+        return np.searchsorted(values, column), len(values)
     at = column - np.int64(low)
     present = np.zeros(span, np.bool_)
     present[at] = True

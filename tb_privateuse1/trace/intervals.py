@@ -180,15 +180,17 @@ def _nest_in_turn(rows: I64, up: I64, last: I64) -> None:
 def nearest(parent: I32, wanted: Bools) -> I32:
     """Return the nearest wanted ancestor of each row, or ``NONE``; O(n log depth)."""
     n = len(parent)
-    # One more row, its own ancestor and wanted, stands for ``NONE``.
-    up = np.append(np.where(parent == NONE, n, parent), n)
-    wanted = np.append(wanted, True)
-    rows = np.flatnonzero(~wanted[up])
+    if not wanted.any():
+        return np.full(n, NONE, np.int32)
+    # The last entry, which index ``NONE`` reads, stands for it: its own ancestor, and wanted.
+    up, is_last = np.full(n + 1, NONE, np.int32), np.ones(n + 1, np.bool_)
+    up[:n], is_last[:n] = parent, wanted
+    rows = np.flatnonzero(~is_last[up])
     while len(rows):
         further = up[up[rows]]
         up[rows] = further
-        rows = rows[~wanted[further]]
-    return np.where(up[:n] == n, NONE, up[:n]).astype(np.int32)
+        rows = rows[~is_last[further]]
+    return up[:n]
 
 
 def enclosing(parent: I32, inner: Bools) -> Bools:

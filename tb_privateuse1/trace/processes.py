@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
@@ -14,7 +14,7 @@ from tb_privateuse1.trace.table import I64
 def operator_processes(trace: Trace) -> tuple[str, ...]:
     """Return the processes that ran operators, as the file spells them."""
     ops = trace.ops
-    threads = np.unique(ops.thread[(ops.kind == OPERATOR) & (ops.thread >= 0)])
+    threads = distinct_values(ops.thread[(ops.kind == OPERATOR) & (ops.thread >= 0)])
     return tuple(trace.text(pid) for pid in np.unique(trace.threads.pid[threads]))
 
 
@@ -38,12 +38,15 @@ def ids_repeat(trace: Trace) -> bool:
 def _repeat(ids: I64, start_ns: I64) -> bool:
     """Return whether most ids above 0 occur twice, and most of those at different times."""
     rows = np.flatnonzero(ids > 0)
-    own = np.sort(ids[rows])
-    if int((own[1:] == own[:-1]).sum()) < _TWICE * len(rows) or len(rows) < 2:
+    if _again(ids[rows]) < _TWICE * len(rows) or len(rows) < 2:
         return False
     first, _ = group_rows(ids[rows], start_ns[rows])
-    apart = np.sort(ids[rows[first]])
-    return int((apart[1:] == apart[:-1]).sum()) >= _TWICE * len(apart)
+    return _again(ids[rows[first]]) >= _TWICE * len(first)
+
+
+def _again(ids: I64) -> int:
+    """Return how many ids were there before."""
+    return len(ids) - len(distinct_values(ids))
 
 
 def is_joined(trace: Trace) -> bool:

@@ -163,7 +163,7 @@ def _result(
 
     # An operator of the backward pass belongs to the module of its forward operator.
     ops, kernels = trace.ops, trace.kernels.take(time.kernels)
-    forward = call_tree.forward_of(ops)
+    forward = call_tree.forward_of(trace)
     back_of_op = lookup(lookup(nodes.of, ranges.of_op, NONE), forward, NONE)
     first = (forward >= 0) & (lookup(forward, ops.parent, NONE) < 0) & time.ops
     back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)

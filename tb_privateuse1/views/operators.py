@@ -197,7 +197,7 @@ def operators(
     time = chosen_window(trace, step, window)
     rows = np.flatnonzero(counted_operators(trace) & time.ops)
     first, member = group_rows(*groups.group_columns(trace, rows, group))
-    ahead = call_tree.forward_of(trace.ops)
+    ahead = call_tree.forward_of(trace)
     flops = own_work(trace)["flops"]
     figures = totals.operator_totals(trace, rows, member, len(first), ahead, flops)
     texts = _Texts(trace, group, rows[first])

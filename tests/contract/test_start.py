@@ -134,8 +134,8 @@ def test_every_entry_of_a_registry_is_what_its_name_says(folder: str) -> None:
 
 def test_every_command_is_a_module() -> None:
     around = {
-        "__main__", "commands", "completion", "flags", "progress", "selection", "trial_report",
-        "trial_runs",
+        "__main__", "commands", "completion", "ending", "flags", "progress", "selection",
+        "trial_report", "trial_runs",
     }  # fmt: skip
     assert {MODULES.get(name, name) for name in COMMANDS} == files("cli") - around
 

@@ -13,6 +13,7 @@ from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64
 
@@ -23,11 +24,12 @@ _OTHERS = (
 _PAGEABLE = r"[Pp]ageable"
 _ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
 _TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
+_TO_HOST = r"(?i)DtoH|D2H|dev(ice)? ?to ?host"
 _FRESH = r"^aten::lift_fresh$"
 """torch wraps data from outside of it: a list of numbers, an array."""
 _MANY = 0.1
 """Share of the step from which the copies of results on the host are worth a finding without their
-line: a tenth is worth a day's work (``engine``)."""
+line, or where one copy has all results of a step: a tenth is worth a day's work (``engine``)."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -44,7 +46,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     yield from _needed(case, waits[items > 1])
     waits = waits[items <= 1]
     claim = case.idle_by_waits(waits)
-    if case.share(intervals.length(claim)) < ONE_PLACE:
+    if case.share(intervals.length(claim)) < (_MANY if _are_gathered(case, waits) else ONE_PLACE):
         return
     ops = np.unique(table.op[waits]).astype(np.int64)
     single = case.idle_by_waits(waits[items[items <= 1] == 1])
@@ -80,6 +82,20 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
 
 
+def _are_gathered(case: RuleContext, waits: I64) -> bool:
+    """Return whether all waits are for results, at most one in each of several steps.
+
+    Such results come with one copy already. No argument makes them come earlier: the program must
+    read them a step later. A single step does not show that it is so in each.
+    """
+    to_host = np.zeros(len(case.trace.ops), np.bool_)
+    ops = case.trace.kernels.op[case.kernels(_TO_HOST)]
+    to_host[ops[ops >= 0]] = True
+    op = case.limits.waits.op[waits]
+    in_turn = len(case.steps) > 1 and len(waits) <= len(case.steps)
+    return in_turn and bool(lookup(to_host, op, False).all())
+
+
 def _answered(case: RuleContext, waits: I64) -> I64:
     """Return for each wait the number of items that other code answers its result with, or 0.
 
@@ -87,8 +103,8 @@ def _answered(case: RuleContext, waits: I64) -> I64:
     Copies to the device, by their names or of what torch has just wrapped, have no answer.
     """
     ops, items = case.trace.ops, np.zeros(len(waits), np.int64)
-    top = case.top[~case.named("ops", _ALIASES)[case.top]]
-    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    top = case.top_in_order
+    top = top[~case.named("ops", _ALIASES)[top]]
     op = case.limits.waits.op[waits]
     sent = np.unique(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
     known = np.flatnonzero((op >= 0) & ~np.isin(op, sent))
@@ -167,7 +183,12 @@ RULE = Rule(
         "Put host tensors into pinned memory (DataLoader(pin_memory=True), tensor.pin_memory()) "
         "and copy with .to(device, non_blocking=True); read results back rarely."
     ),
-    threshold=say("{least} of the step: two arguments fix it.", least=exact_percent(ONE_PLACE)),
+    threshold=say(
+        "{least} of the step: two arguments fix it. {many} where one copy has all results of a "
+        "step: they must be read a step later.",
+        least=exact_percent(ONE_PLACE),
+        many=exact_percent(_MANY),
+    ),
     reference=say("PyTorch tutorial on pin_memory and non_blocking."),
     code=Code(
         before="x = batch.to(device)",

@@ -25,7 +25,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if case.share(intervals.length(gone.claim)) < MANY_PLACES:
         return
     gradients = work.gradients[case.judged[work.gradients]]
-    forward = call_tree.forward_of(case.trace.ops)[gradients].astype("int64")
+    forward = call_tree.forward_of(case.trace)[gradients].astype("int64")
     yield RuleFinding(
         title=say(
             "Whole tables of embeddings are updated for at most {used} of their rows: {share} of "

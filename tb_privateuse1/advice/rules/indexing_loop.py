@@ -14,14 +14,19 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
-from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS, independent_rounds
+from tb_privateuse1.analysis.idioms.independent_rounds import (
+    ROUNDS,
+    first_indices,
+    independent_rounds,
+)
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import following, previous, starts_run
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.columns import following, mask_of, previous, starts_run
+from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.table import I64, Bools
 
 _NAMES = r"^aten::(select|slice|narrow)$"
 _LOADER = r"^enumerate\(DataLoader\)"
@@ -81,9 +86,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 def _found(case: RuleContext) -> _Found:
     """Return the loops of both kinds; a range that several loops share counts once."""
-    ops = case.trace.ops
-    top = case.top
-    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    top = case.top_in_order
     # A data loader indexes samples: other rules report its time.
     loading = case.around(top, case.named("ops", _LOADER)) >= 0
     items = independent_rounds(case.trace, top[~loading])
@@ -116,7 +119,8 @@ def _apart(ranges: Ranges) -> I64:
 def _runs(case: RuleContext, top: I64, at: I64) -> _Found:
     """Return runs of 20 or more indices of equal shapes, close together.
 
-    ``at`` are the indices among ``top``.
+    Where the places are recorded, as many of them differ: layers that each take the same halves of
+    a tensor are no loop over it. ``at`` are the indices among ``top``.
     """
     ops = case.trace.ops
     # A loop may index several tensors in turn, so each shape is a separate series.
@@ -127,7 +131,7 @@ def _runs(case: RuleContext, top: I64, at: I64) -> _Found:
     run = np.cumsum(new) - 1
     first, count = np.flatnonzero(new), np.bincount(run)
     last = following(first, len(rows)) - 1
-    long = count >= _MANY
+    long = (count >= _MANY) & _take_many_places(case, rows, run, len(first))
     first, last = rows[first[long]], rows[last[: len(count)][long]]
     return _Found(
         Ranges(
@@ -140,6 +144,14 @@ def _runs(case: RuleContext, top: I64, at: I64) -> _Found:
         rows[long[run]],
         int(count[long].sum()),
     )
+
+
+def _take_many_places(case: RuleContext, rows: I64, run: I64, runs: int) -> Bools:
+    """Return which runs take many different places; also those with places that are unknown."""
+    index, known = first_indices(case.trace, rows)
+    once, _ = group_rows(run, index)
+    unknown = mask_of(run[~known], runs)
+    return unknown | (np.bincount(run[once], minlength=runs) >= _MANY)
 
 
 def _batched(case: RuleContext, ranges: Ranges) -> Fusion | None:

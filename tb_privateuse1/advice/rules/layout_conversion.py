@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import KERNEL, OPERATOR
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -92,7 +93,8 @@ def _working(case: RuleContext) -> Bools:
     """Return the operators that compute: what they call is their own affair."""
     kind = groups.name_categories(case.trace)[case.trace.ops.name]
     work = [kinds_of_work.KINDS.index(one) for one in _COMPUTE]
-    flags: Bools = np.isin(kind, work) & (case.trace.ops.kind == OPERATOR)
+    is_work = mask_of(np.array(work), len(kinds_of_work.KINDS) + 1)
+    flags: Bools = is_work[kind] & (case.trace.ops.kind == OPERATOR)
     return flags
 
 

@@ -47,11 +47,12 @@ def _finding(case: RuleContext, calls: calls_without_launches.ApartCalls) -> Rul
     is_framed = calls.table == "frames"
     inner = calls_without_launches.innermost_names(trace, calls.time, _INNER)
     name = call_title(trace, trace.text(columns.name[rows[0]]))
+    source = _function(case, calls) if is_framed else case.source(rows)
     where = say(" Most of the time went by in {names}.", names=join_list(inner)) if inner else ""
     return RuleFinding(
         title=say(
             "The device waits for {name}: {share} of the time",
-            name=name,
+            name=_called(name, source) if is_framed else name,
             share=percent(case.share(calls.ns)),
         ),
         explanation=say(
@@ -67,9 +68,16 @@ def _finding(case: RuleContext, calls: calls_without_launches.ApartCalls) -> Rul
         removes=case.without(instants=calls.time),
         change=_change(case, calls),
         confidence="medium" if is_framed else "low",
-        source=_function(case, calls) if is_framed else case.source(rows),
+        source=source,
         lacks=() if is_framed else case.lacks("stacks"),
     )
+
+
+def _called(name: str, source: ProgramFunction | None) -> str:
+    """Return the words for a call, with the user's function around it if that is another one."""
+    if source is None or source.title == name:
+        return name
+    return say("{name}, called in {caller}", name=name, caller=source.title)
 
 
 def _change(case: RuleContext, calls: calls_without_launches.ApartCalls) -> Change | None:

@@ -19,8 +19,7 @@ from tb_privateuse1.trace import intervals
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield loops over the items of a sequence that keep a state."""
-    ops, top = case.trace.ops, case.top
-    found = recurrent_loops(case.trace, top[np.lexsort((ops.start_ns[top], ops.thread[top]))])
+    found = recurrent_loops(case.trace, case.top_in_order)
     ranges = found.ranges
     if not len(ranges):
         return

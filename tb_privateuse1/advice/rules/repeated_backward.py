@@ -21,7 +21,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     gone = remove(case, Needless(rows, np.ones(len(rows))))
     if case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
-    forward = call_tree.forward_of(case.trace.ops)[gone.rows].astype(np.int64)
+    forward = call_tree.forward_of(case.trace)[gone.rows].astype(np.int64)
     nodes = len(np.unique(forward[forward >= 0]))
     yield RuleFinding(
         title=say(

@@ -23,7 +23,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     accumulated = found.accumulated[case.judged[found.accumulated]]
     shapes = [case.trace.text(at) for at in np.unique(case.trace.ops.shapes[accumulated])]
-    forward = call_tree.forward_of(case.trace.ops)[gone.rows].astype(np.int64)
+    forward = call_tree.forward_of(case.trace)[gone.rows].astype(np.int64)
     yield RuleFinding(
         title=say(
             "Gradients that no optimizer reads: {each:,.0f} {per_step}, {share} of the time",

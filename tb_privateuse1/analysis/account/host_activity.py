@@ -131,8 +131,7 @@ class _Named:
         flags = np.zeros(len(self._trace.strings) + 1, np.bool_)
         texts = (pattern.search(self._trace.text(name)) for name in self._names)
         flags[self._names] = np.fromiter((bool(t) for t in texts), np.bool_, len(self._names))
-        rows: Bools = flags[self._column]
-        return rows
+        return groupby.rows_of(flags, self._column)
 
 
 def _ranges(

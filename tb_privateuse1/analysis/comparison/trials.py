@@ -1,27 +1,32 @@
 """Judge a trial: runs of a program as it is against runs of it with a remedy, taken in turn.
 
-What a run says is the mean of its steps: work in each n-th step counts. Runs are few and
-independent, so the noise is Welch's, of the runs' means (``significance``). On a busy machine a run
-may be judged by its quickest step instead, as runs of a baseline are (``run_noise``).
+What a run says is the mean of its steps: work in each n-th step counts. On a busy machine a run may
+be judged by its quickest step instead, as runs of a baseline are (``run_noise``).
+
+Runs differ more than their steps do, and a machine that becomes busy slows down all that run then,
+by a factor. So the noise is that of pairs: Student's interval of the mean logarithm of the ratio
+within pairs of neighbors. Every second pair is the other way round, so that a drift does not favor
+a side, but counts as noise.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.comparison.run_noise import change_of_runs
-from tb_privateuse1.analysis.comparison.significance import noise, sample_steps, verdict
-from tb_privateuse1.analysis.comparison.step_figures import step_figure
+from tb_privateuse1.analysis.comparison.significance import verdict
+from tb_privateuse1.trace.statistics import ERROR_RATE, student_t
 
 By = Literal["mean", "least"]
 Speed = Literal["faster", "slower", "within_noise"]
 Equality = Literal["equal", "differs", "not_repeated", "unknown"]
 """``not_repeated``: runs as it is differ as much among themselves; ``unknown``: nothing seen."""
-Position = Literal["inside", "inside_by_noise", "below", "above"]
+Position = Literal["inside", "inside_by_noise", "below", "above", "unclear"]
+"""``unclear``: the noise allows no gain as well as one in the interval."""
 
 
 class TrialFigure(Struct, frozen=True):
@@ -32,7 +37,7 @@ class TrialFigure(Struct, frozen=True):
     gain: float
     """The share of the time as it is that the remedy saves; below 0 it costs."""
     noise: float
-    """Half of the interval of the gain."""
+    """How much less the gain may be; a greater one is less uncertain."""
     verdict: Speed
 
 
@@ -64,42 +69,32 @@ def figure(
 ) -> TrialFigure:
     """Compare two runs or more of each side, each the times of its steps in ns.
 
-    Raises ValueError for fewer runs, or steps that take no time.
+    The n-th runs of both sides are a pair: one ran directly after the other. Raises ValueError for
+    fewer runs, or steps that take no time.
     """
-    if min(len(base), len(now)) < 2:
+    pairs = min(len(base), len(now))
+    if pairs < 2:
         raise ValueError("a trial needs two runs of each side")
-    before, after, either_way = _by_mean(base, now) if by == "mean" else _by_least(base, now)
-    if before <= 0:
+    before, after = (np.array([_run_ns(run, by) for run in side[:pairs]]) for side in (base, now))
+    if min(before.min(), after.min()) <= 0:
         raise ValueError("a trial needs steps that take time")
-    said = verdict(after - before, either_way, bound=0.0)
+    change = np.log(after / before)
+    error = float(student_t(ERROR_RATE, pairs - 1)) * change.std(ddof=1) / math.sqrt(pairs)
+    base_ns, now_ns = (math.exp(np.log(side).mean()) for side in (before, after))
+    either_way = now_ns * math.expm1(error)
+    said = verdict(now_ns - base_ns, either_way, bound=0.0)
     speeds: dict[str, Speed] = {"longer": "slower", "shorter": "faster"}
     return TrialFigure(
-        before,
-        after,
-        gain=1 - after / before,
-        noise=either_way / before,
+        base_ns,
+        now_ns,
+        gain=1 - now_ns / base_ns,
+        noise=either_way / base_ns,
         verdict=speeds.get(said, "within_noise"),
     )
 
 
-def _by_mean(
-    base: Sequence[Sequence[int]], now: Sequence[Sequence[int]]
-) -> tuple[float, float, float]:
-    """Return the means of the runs' means, and half the interval of their difference."""
-    means = [np.array([round(float(np.mean(run))) for run in side]) for side in (base, now)]
-    samples = [sample_steps(values.astype(np.int64)) for values in means]
-    before, after = (float(sample.mean[0]) for sample in samples)
-    found = noise(*samples)
-    return before, after, 0.0 if found is None else float(found[0])
-
-
-def _by_least(
-    base: Sequence[Sequence[int]], now: Sequence[Sequence[int]]
-) -> tuple[float, float, float]:
-    """Return the means of the runs' quickest steps, and half the interval of their difference."""
-    figures = [[step_figure(np.array(run, np.int64)) for run in side] for side in (base, now)]
-    change = change_of_runs(figures[0], figures[1], "least")
-    return change.base, change.now, change.noise
+def _run_ns(run: Sequence[int], by: By) -> float:
+    return float(np.mean(run)) if by == "mean" else float(min(run))
 
 
 def results(
@@ -138,9 +133,12 @@ def estimate(
         return TrialEstimate(share, low, high, None)
     gain, either_way = measured.gain, measured.noise
     position: Position
-    if low <= gain <= high:
+    least, most = gain - either_way, gain + either_way
+    if least <= 0 < low <= most:
+        position = "unclear"
+    elif low <= gain <= high:
         position = "inside"
-    elif low - either_way <= gain <= high + either_way:
+    elif low <= most and least <= high:
         position = "inside_by_noise"
     else:
         position = "below" if gain < low else "above"

@@ -36,6 +36,7 @@ __all__ = [
     "repeated_sequences",
     "result_tensors",
     "shared_inputs",
+    "single_calls",
     "slicing_views",
     "slow_products",
     "unread_gradients",

@@ -230,6 +230,15 @@ class _Places:
         return self._index[key]
 
 
+def first_indices(trace: Trace, rows: I64) -> tuple[I64, Bools]:
+    """Return the index at which the place of each operator begins, and whether it is recorded."""
+    first, call = group_rows(trace.ops.name[rows], trace.ops.concrete[rows])
+    found = [_first_index(read_call(trace, row)) for row in rows[first].tolist()]
+    index = np.array([0 if one is None else one for one in found], np.int64)
+    known = np.array([one is not None for one in found], np.bool_)
+    return index[call], known[call]
+
+
 def _first_index(call: Arguments | None) -> int | None:
     """Return the index at which a place begins, or None; ``slice(x, dim, start, …)``."""
     if call is None:

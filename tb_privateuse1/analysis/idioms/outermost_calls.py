@@ -5,6 +5,8 @@ A tensor is known by elements and type: views keep both.
 
 from __future__ import annotations
 
+import functools
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 import numpy as np
@@ -21,7 +23,8 @@ from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -53,6 +56,8 @@ class Call(Struct, frozen=True):
     """One of its inputs is a number that is not recorded."""
     may_number: bool
     """Its result is not known, and may be of whole numbers or truth values."""
+    pairs_up: bool
+    """Its result has more elements than any input: one for each pair of two vectors'."""
 
 
 class OutermostCalls:
@@ -67,16 +72,32 @@ class OutermostCalls:
         columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
         self.first, self.call = groupby.group_rows(*(column[rows] for column in columns))
         self.thread = ops.thread[rows]
-        phase = intervals.nearest(ops.parent, kinds == STEPPING)[rows] >= 0
+        phase = call_tree.around(ops.parent, ops.parent[rows], kinds == STEPPING) >= 0
         self.ends = (kinds[rows] == BACKWARD) | phase
         """No constant is followed past these: the backward pass and the optimizer."""
         self.records = _records(ops.sequence[rows], self.thread)
         self.calls = [_read(trace, row) for row in rows[self.first].tolist()]
         """By the numbers of ``call``."""
+        self._ends: list[int] = np.flatnonzero(self.ends).tolist()
+        self._threads: list[int] = np.flatnonzero(starts_run(self.thread)).tolist()
 
     def at(self, i: int) -> Call:
         """Return the call of an operator, by its place in ``rows``."""
         return self.calls[int(self.call[i])]
+
+    @functools.cached_property
+    def listed(self) -> tuple[list[int], list[bool]]:
+        """Return ``call`` and ``records`` as lists, for loops over them."""
+        return self.call.tolist(), self.records.tolist()
+
+    def stop(self, start: int) -> int:
+        """Return the first place from another one on that ends what is followed, or the length.
+
+        It is of the backward pass, of an optimizer, or of another thread.
+        """
+        end, other = bisect_left(self._ends, start), bisect_right(self._threads, start)
+        nearest = self._ends[end : end + 1] + self._threads[other : other + 1]
+        return min(nearest, default=len(self.rows))
 
     def made(self) -> dict[Key, set[int]]:
         """Return the calls that have a new result of each size and type, but for optimizers.
@@ -120,7 +141,7 @@ def _read(trace: Trace, row: int) -> Call:
     name = trace.text(trace.ops.name[row])
     word, call = _word(name), read_call(trace, row)
     if call is None or not name.startswith("aten::"):
-        return Call(word, (), None, False, False, True, False, call is not None)
+        return Call(word, (), None, False, False, True, False, call is not None, False)
     tensors = list(call.tensors())
     reads = tuple((one.numel, one.dtype) for one in tensors if one.shape or one.dtype != _NUMBER)
     result = result_of(call, word)
@@ -141,4 +162,7 @@ def _read(trace: Trace, row: int) -> Call:
             or kind_of(name, trace.vendor) not in _KEEPS_TYPE
         ),
         has_number=len(reads) < len(tensors) and not word.endswith("_like"),
+        pairs_up=len(reads) > 1
+        and result is not None
+        and result.numel > max(elements for elements, _ in reads),
     )

@@ -20,7 +20,7 @@ from tb_privateuse1.analysis.work.arguments import (
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, starts_run, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
@@ -131,10 +131,7 @@ def _results(trace: Trace, rows: I64) -> tuple[I64, I64]:
     """Return the outermost operators with a single product, and the elements of its result."""
     ops, work = trace.ops, operator_work(trace)
     products = np.flatnonzero(work.matrix & (work.written_bytes > 0))
-    outermost = mask_of(rows, len(ops))
-    top = np.where(
-        outermost[products], products, intervals.nearest(ops.parent, outermost)[products]
-    )
+    top = call_tree.around(ops.parent, products, mask_of(rows, len(ops)))
     products, top = products[top >= 0], top[top >= 0]
     single = np.bincount(top, minlength=len(ops))[top] == 1
     item = np.array([max(size, 1) for size in ITEM_BYTES.values()], np.int64)

@@ -99,10 +99,11 @@ def _rounds(trace: Trace) -> Rounds:
     """Return the rounds of each thread, by the weight with most of them."""
     ops = trace.ops
     found = operator_work(trace).matrix & (ops.kind == OPERATOR) & (ops.shapes >= 0)
-    forward = call_tree.linked_forward(ops)
+    forward = call_tree.linked_forward(trace)
     trained = forward >= 0
     trained[forward[forward >= 0]] = True
-    products = np.flatnonzero(found & (call_tree.self_or_nearest(ops.parent, trained) < 0))
+    products = np.flatnonzero(found)
+    products = products[call_tree.around(ops.parent, products, trained) < 0]
     products = products[np.argsort(ops.start_ns[products], kind="stable")]
     first, call = groupby.group_rows(ops.name[products], ops.shapes[products])
     rows, weight = np.zeros((2, len(first)), np.int64)

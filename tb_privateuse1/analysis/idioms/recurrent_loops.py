@@ -95,7 +95,7 @@ def _of_nodes(trace: Trace, found: Graph, ranges: Recurrences) -> I64:
 
 def _with_backward(trace: Trace, ahead: Recurrences) -> Recurrences:
     """Return the loops with the ranges in which their gradients are computed."""
-    ops, linked = trace.ops, call_tree.linked_forward(trace.ops)
+    ops, linked = trace.ops, call_tree.linked_forward(trace)
     rows = np.flatnonzero(linked >= 0)
     forward = linked[rows]
     at = containing_by(

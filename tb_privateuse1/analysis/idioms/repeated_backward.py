@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.idioms.accumulations import accumulations
 from tb_privateuse1.analysis.steps.training_phases import RESETTING, STEPPING, phase_kinds
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import latest_not_after, lookup, mask_of, positions
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -48,7 +48,7 @@ def _makes_graph(trace: Trace, nodes: I64) -> Bools:
     place = positions(nodes, len(ops))
     wanted = place >= 0
     recorded = np.flatnonzero((ops.sequence >= 0) & ~wanted & (ops.parent >= 0))
-    around = intervals.nearest(ops.parent, wanted)[recorded]
+    around = call_tree.around(ops.parent, ops.parent[recorded], wanted)
     inside = around >= 0
     recorded, around = recorded[inside], around[inside]
     own = ops.sequence[recorded] == ops.sequence[around]

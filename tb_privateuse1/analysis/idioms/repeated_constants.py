@@ -57,17 +57,14 @@ class _Constants:
 
     def make(self, call: int, place: int, made_of: tuple[_Value, ...], what: Call) -> _Value:
         """Return the value of a call on constants."""
-        key = (call, *(one.number for one in made_of))
+        key = (call, *[one.number for one in made_of])
         number = self.numbers.setdefault(key, len(self.numbers))
-        value = _Value(
-            number=number,
-            place=place,
-            made_of=made_of,
-            call=what,
-            is_table=_pairs_up(what) or any(one.is_table for one in made_of),
-            is_sure=not what.has_number and all(one.is_sure for one in made_of),
-            is_given=any(one.is_given for one in made_of),
-        )
+        is_table, is_sure, is_given = what.pairs_up, not what.has_number, False
+        for one in made_of:
+            is_table |= one.is_table
+            is_sure &= one.is_sure
+            is_given |= one.is_given
+        value = _Value(number, place, made_of, what, is_table, is_sure, is_given)
         self.seen.setdefault(number, place)
         self.found.append(value)
         return value
@@ -93,11 +90,6 @@ class _Constants:
         if value.call.word in VIEWS or value.call.writes:
             for one in value.made_of[:1]:
                 self.change(one)
-
-
-def _pairs_up(call: Call) -> bool:
-    sizes = [elements for elements, _ in call.reads]
-    return len(sizes) > 1 and call.result is not None and call.result[0] > max(sizes)
 
 
 def repeated_constants(trace: Trace, operators: OutermostCalls) -> I64:
@@ -155,18 +147,18 @@ def _collect(value: _Value, gone: set[int]) -> None:
 def _follow(operators: OutermostCalls, constants: _Constants, given: _Given, start: int) -> int:
     """Follow the constants from a place on; return the last place that was looked at."""
     values: dict[Key, list[_Value]] = defaultdict(list)
-    others, place = 0, start
-    while place < len(operators.rows) and operators.thread[place] == operators.thread[start]:
-        call = operators.at(place)
-        if operators.ends[place]:
-            break
+    numbers, records = operators.listed
+    others, place, stop = 0, start, operators.stop(start)
+    while place < stop:
+        number = numbers[place]
+        call = operators.calls[number]
         read = None
-        if not operators.records[place]:
+        if not records[place]:
             read = _taken(call, values, constants, given, place)
         if read is not None and _is_view_of_given(call, read):
             others = 0
         elif read is not None and call.result is not None:
-            value = constants.make(int(operators.call[place]), place, read, call)
+            value = constants.make(number, place, read, call)
             if call.writes:
                 _fill(values, constants, value)
             if call.result[0] > 1:
@@ -175,7 +167,7 @@ def _follow(operators: OutermostCalls, constants: _Constants, given: _Given, sta
         else:
             _forget(call, values, constants)
             others += 1
-            if others > _FAR or not any(values.values()):
+            if others > _FAR or not values:
                 break
         place += 1
     return place
@@ -193,12 +185,10 @@ def _taken(
     if not call.is_pure:
         return None
     taken: list[_Value] = []
-    count: dict[Key, int] = defaultdict(int)
-    for key in call.reads:
-        count[key] += 1
-        held = values.get(key, [])
-        if held:
-            taken.append(held[-min(count[key], len(held))])
+    for i, key in enumerate(call.reads):
+        if held := values.get(key):
+            again = call.reads[: i + 1].count(key) if len(held) > 1 else 1
+            taken.append(held[-min(again, len(held))])
         elif given.has(key):
             taken.append(constants.given(key, int(given.part[place]), call))
         else:

@@ -84,7 +84,7 @@ def _with_gradients(trace: Trace, rows: I64) -> I64:
     """Return the rows, and autograd's nodes that compute their gradients."""
     if not len(rows):
         return rows
-    forward = call_tree.linked_forward(trace.ops)
+    forward = call_tree.linked_forward(trace)
     outer = call_tree.self_or_nearest(trace.ops.parent, mask_of(rows, len(trace.ops)))
     nodes = np.flatnonzero(phase_kinds(trace) == BACKWARD)
     nodes = nodes[forward[nodes] >= 0]

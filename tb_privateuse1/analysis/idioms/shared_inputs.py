@@ -19,13 +19,12 @@ from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, PRODUCT, Graph, gr
 from tb_privateuse1.analysis.idioms.slow_products import PLAIN, TILE
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import known_call
-from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.call_tree import starts_with
+from tb_privateuse1.trace.call_tree import around, starts_with
 from tb_privateuse1.trace.columns import previous
 from tb_privateuse1.trace.groupby import group_rows, maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import F64, I64, Bools
+from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 _BACKWARD = "autograd::engine::evaluate_function"
 _MOST = 4
@@ -95,7 +94,7 @@ def _pairs(trace: Trace, found: Graph, operands: _Operands) -> tuple[Bools, Bool
     that an equal product.
     """
     nodes, left = found.nodes, operands.left
-    plain = (left >= 0) & nodes.known & ~nodes.in_optimizer & ~_in_backward(trace)[nodes.op]
+    plain = (left >= 0) & nodes.known & ~nodes.in_optimizer & ~_in_backward(trace, nodes.op)
     keeps_size = nodes.written_bytes == operands.left_bytes
     near = (nodes.thread[1:] == nodes.thread[:-1]) & (nodes.step[1:] == nodes.step[:-1])
     next_too = near & plain[1:] & plain[:-1] & (left[1:] == left[:-1])
@@ -130,10 +129,11 @@ def _summed(found: Graph, group: I64) -> I64:
     return summed
 
 
-def _in_backward(trace: Trace) -> Bools:
-    """Return which rows of ``trace.ops`` lie in a backward pass."""
+def _in_backward(trace: Trace, rows: I32) -> Bools:
+    """Return which of some rows of ``trace.ops`` lie in a backward pass."""
     begins = starts_with(trace, _BACKWARD)[trace.ops.name]
-    inside: Bools = intervals.nearest(trace.ops.parent, begins) >= 0
+    parent = trace.ops.parent
+    inside: Bools = around(parent, parent[rows], begins) >= 0
     return inside
 
 

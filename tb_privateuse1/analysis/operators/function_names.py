@@ -17,8 +17,9 @@ from msgspec import Struct
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.analysis.operators.library_frames import LINED
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import FRAME, NONE, SourceFunction, Trace
 from tb_privateuse1.trace.table import I32
@@ -217,9 +218,9 @@ def _open_frames(trace: Trace) -> frozenset[str]:
     count = np.cumsum(breaks)
     start = np.maximum.accumulate(np.where(first, rows, 0)) if len(rows) else rows
     chain = count == count[start]
-    return frozenset(
-        trace.text(name) for name in np.setdiff1d(frames.name[chain], frames.name[~chain]).tolist()
-    )
+    own, other = (mask_of(frames.name[part], len(trace.strings)) for part in (chain, ~chain))
+    own &= ~other
+    return frozenset(trace.text(name) for name in np.flatnonzero(own).tolist())
 
 
 def _is_file(whole: str, file: str) -> bool:
@@ -250,8 +251,10 @@ def _called(trace: Trace, name: I32, parent: I32) -> set[tuple[str, str]]:
         text = trace.text(i)
         forward[i] = _FORWARD.search(text) is not None
         module[i] = text.startswith(call_tree.MODULE)
-    around = intervals.nearest(parent, forward[name] | module[name])
-    rows = np.flatnonzero(forward[name] & (around >= 0))
-    rows = rows[module[name[around[rows]]]]
-    pairs = np.unique(np.stack((name[rows], name[around[rows]])), axis=1)
-    return {(trace.text(a), trace.text(b)) for a, b in pairs.T.tolist()}
+    rows = np.flatnonzero(forward[name])
+    around = call_tree.around(parent, parent[rows], (forward | module)[name])
+    frame, owner = name[rows], lookup(name, around, NONE)
+    frame, owner = frame[module[owner]], owner[module[owner]]
+    first, _ = group_rows(frame, owner)
+    pairs = zip(frame[first].tolist(), owner[first].tolist(), strict=True)
+    return {(trace.text(a), trace.text(b)) for a, b in pairs}

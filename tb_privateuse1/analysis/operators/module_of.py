@@ -26,7 +26,7 @@ def has_modules(trace: Trace) -> bool:
 @memoize
 def forward_operators(trace: Trace) -> I32:
     """Return the memoized ``call_tree.forward_of`` all operators: it reads every one."""
-    return call_tree.forward_of(trace.ops)
+    return call_tree.forward_of(trace)
 
 
 def modules_of(trace: Trace, table: I8, index: I32) -> I32:

@@ -71,7 +71,7 @@ def kernel_regions(trace: Trace, regions: Regions) -> tuple[I32, I32]:
     An operator of the backward pass has its forward operator's region; an activity without an
     operator has that of its launch, in the forward pass. Each is ``NONE`` where the other holds.
     """
-    kernels, forward = trace.kernels, call_tree.forward_of(trace.ops)
+    kernels, forward = trace.kernels, call_tree.forward_of(trace)
     ahead = np.where(forward >= 0, NONE, regions.of_op).astype(np.int32)
     of_kernel = np.where(kernels.op >= 0, lookup(ahead, kernels.op, NONE), regions.of_kernel)
     back = lookup(lookup(regions.of_op, forward, NONE), kernels.op, NONE)

@@ -160,7 +160,7 @@ def host_steps(trace: Trace) -> tuple[I64, I64]:
 def _marks(trace: Trace, main: int, passes: Passes) -> tuple[I64, I64, I64]:
     """Return when forward operators of gradients, backward passes and optimizers begin."""
     ops, kind = trace.ops, phase_kinds(trace)
-    linked = call_tree.linked_forward(ops)
+    linked = call_tree.linked_forward(trace)
     rows = np.unique(linked[linked >= 0])
     forward = np.sort(ops.start_ns[rows[ops.thread[rows] == main]])
     forward = forward[containing(passes.backward_ns, passes.end_ns, forward) < 0]

@@ -21,7 +21,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.recording.capture_and_compilation import compilations
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.call_tree import starts_with
-from tb_privateuse1.trace.columns import following
+from tb_privateuse1.trace.columns import following, mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -75,7 +75,8 @@ def iterations(trace: Trace) -> Iterations | None:
     """Return the iterations of the recording; None if nothing repeats and nothing names them."""
     steps = trace.steps
     if has_steps(trace):
-        rows = np.flatnonzero(np.isin(trace.ops.name, steps.name))
+        named = mask_of(steps.name, len(trace.strings) + 1)
+        rows = np.flatnonzero(named[trace.ops.name])
         return Iterations("steps", steps.start_ns, steps.end_ns, rows)
     return _annotations(trace) or _optimizer(trace) or _repetition(trace)
 

@@ -64,7 +64,7 @@ def _unknown() -> Workload:
 def _training(trace: Trace) -> Workload | None:
     """Return training if gradients are computed or an optimizer steps."""
     real = _outside_compilers(trace)
-    backward = np.flatnonzero((call_tree.linked_forward(trace.ops) >= 0) & real)
+    backward = np.flatnonzero((call_tree.linked_forward(trace) >= 0) & real)
     if len(backward):
         reason = say("Operators of a backward pass have the sequence numbers of forward operators.")
         return Workload("training", reason, int(backward[0]))

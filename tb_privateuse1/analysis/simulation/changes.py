@@ -272,7 +272,7 @@ def _of_frames(trace: Trace, rows: Bools) -> Scope:
     """Return functions of Python with all that they call and launch, and its backward pass."""
     ranges = Ranges.of(trace.frames, rows)
     inside = _inside(trace, ranges)
-    back = lookup(inside, call_tree.forward_of(trace.ops), False)
+    back = lookup(inside, call_tree.forward_of(trace), False)
     back |= _accumulating(trace, back)
     ranges = ranges.and_(Ranges.of(trace.ops, back))
     return Scope(ranges, _launched(trace, inside | back))
@@ -286,7 +286,7 @@ def _accumulating(trace: Trace, back: Bools) -> Bools:
     """
     ops = trace.ops
     order = np.lexsort((ops.start_ns, ops.thread))
-    linked = call_tree.linked_forward(ops)[order] >= 0
+    linked = call_tree.linked_forward(trace)[order] >= 0
     node = np.maximum.accumulate(np.where(linked, np.arange(len(order)), NONE))
     found = np.zeros(len(ops), np.bool_)
     found[order] = lookup(back[order], node, False)

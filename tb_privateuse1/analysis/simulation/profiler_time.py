@@ -97,10 +97,15 @@ def find_events(trace: Trace) -> Events:
 
 
 def _by_thread(ranges: Ranges) -> dict[int, I64]:
-    """Return the starts and ends of ranges in order, by thread."""
+    """Return the starts and ends of ranges in order, by thread.
+
+    The edges are made of a few runs in order, which a stable sort merges.
+    """
     edges = np.concatenate((ranges.start_ns, ranges.end_ns))
     thread = np.concatenate((ranges.thread, ranges.thread))
-    return {one: np.sort(edges[rows]) for one, rows in groupby.split_by_value(thread)}
+    return {
+        one: np.sort(edges[rows], kind="stable") for one, rows in groupby.split_by_value(thread)
+    }
 
 
 def events_before(events: Events, points: Points) -> Shares:

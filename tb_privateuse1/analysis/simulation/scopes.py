@@ -27,7 +27,7 @@ from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import containing, latest_not_after, lookup
+from tb_privateuse1.trace.columns import containing, latest_not_after, lookup, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -190,7 +190,9 @@ def find_paces(made: Sequence[tuple[Ranges, float]]) -> dict[int, Pace]:
 
 
 def _pace(made: list[tuple[intervals.Set, float]]) -> Pace:
-    edges = np.unique(np.concatenate([edge for times, _ in made for edge in times]))
+    edges = np.concatenate([edge for times, _ in made for edge in times])
+    edges = np.sort(edges, kind="stable")  # merges the starts and ends, which are in order
+    edges = edges[starts_run(edges)]
     factor = np.ones(len(edges))
     for (starts, ends), each in made:
         factor[containing(starts, ends, edges) >= 0] *= each

@@ -131,7 +131,7 @@ def find_passes(trace: Trace) -> Passes:
         return Passes(none, none, none)
     engine = engine[np.argsort(ops.start_ns[engine], kind="stable")]
     start, end = ops.start_ns[engine], np.maximum.accumulate(ops.end_ns[engine])
-    forward = call_tree.linked_forward(ops)
+    forward = call_tree.linked_forward(trace)
     forward_ns = np.sort(ops.start_ns[np.unique(forward[forward >= 0])])
     # A forward operator that runs inside the engine recomputes: a checkpoint.
     forward_ns = forward_ns[containing(start, end, forward_ns) < 0]

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.model import KERNEL, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -66,8 +66,7 @@ def count_events(trace: Trace) -> Counts:
 def step_rows(trace: Trace) -> Bools:
     """Return a mask of the rows of ``trace.ops`` that are profiler steps."""
     numbered = [name for name in trace.steps.name.tolist() if "#" in trace.text(name)]
-    named: Bools = np.isin(trace.ops.name, np.array(numbered, np.int32))
-    return named
+    return mask_of(np.array(numbered, np.int64), len(trace.strings) + 1)[trace.ops.name]
 
 
 def launching_threads(trace: Trace) -> I64:

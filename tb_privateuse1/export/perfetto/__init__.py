@@ -141,7 +141,7 @@ class _Arrows:
         maker = np.where(launch >= 0, launch + np.int64(behind), op)
         order = np.argsort(maker, kind="stable")
         self._maker, self._kernels = maker[order], kernels[order]
-        forward = call_tree.forward_of(trace.ops)
+        forward = call_tree.forward_of(trace)
         has_sequence = (trace.ops.sequence >= 0) & (trace.ops.forward_thread > 0)
         self._forward = np.where(has_sequence, forward, NONE)
         self._is_forward = np.zeros(len(trace.ops), np.bool_)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import cli
-from tb_privateuse1.cli import trial_report, trial_runs
+from tb_privateuse1.cli import ending, trial_report, trial_runs
 from tb_privateuse1.cli.commands import UsageError
 from tb_privateuse1.cli.trial_runs import RemedyText, RunReport
 
@@ -202,3 +204,35 @@ def test_an_interrupt_ends_the_run(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "interrupted" in capsys.readouterr().err
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_ends_the_command_and_its_run(name: str, tmp_path: Path) -> None:
+    """The run ends the command that waits for it, and would go on forever."""
+    pid, number = tmp_path / "pid", signal.Signals[name]
+    body = (
+        f"open({str(pid)!r}, 'w').write(str(os.getpid()))\n"
+        f"os.kill(os.getppid(), signal.{name})\nsignal.pause()"
+    )
+    command = ["try", "optimizer_loop", "--", interpreter(tmp_path, body), "a.py"]
+    code = f"import sys\nfrom tb_privateuse1 import cli\nsys.exit(cli.main({command!r}))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    run = int(pid.read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(run, signal.SIGKILL)
+    assert ended.returncode == 128 + number
+
+
+def test_a_signal_waits_until_there_is_a_run_to_end() -> None:
+    with ending.by_signals() as signals:
+        os.kill(os.getpid(), signal.SIGTERM)  # nothing is raised yet
+        with pytest.raises(SystemExit) as raised:
+            signals.allow()
+    assert raised.value.code == 128 + signal.SIGTERM
+
+
+def test_handlers_of_signals_are_as_before() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with ending.by_signals():
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -86,5 +86,5 @@ def test_backward_operators_and_their_callees_belong_to_the_forward_operator() -
         op("other", 50, 60, **{sequence: 9, "Fwd thread id": 1}), op("mm", 70, 80),
     )  # fmt: skip
     names = [t.text(n) for n in t.ops.name]
-    found = [names[f] if f >= 0 else None for f in call_tree.forward_of(t.ops)]
+    found = [names[f] if f >= 0 else None for f in call_tree.forward_of(t)]
     assert found == [None, None, None, "addmm", "addmm", None, None]

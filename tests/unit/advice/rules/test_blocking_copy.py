@@ -5,6 +5,7 @@ from typing import Any
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import blocked_call
 from tb_privateuse1.advice.rules.blocking_copy import RULE
+from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program, found
 
 
@@ -30,6 +31,28 @@ def test_it_is_found_and_the_memory_named() -> None:
 
 def test_a_copy_that_does_not_block_is_fine() -> None:
     assert found(RULE, program(blocking=False).trace()) == []
+
+
+def results(copies: int) -> Trace:
+    """Results of a step that are read by some copies."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(10):
+                run.op("aten::mm", 10, kernel=100)
+            for _ in range(copies):
+                with run.around("aten::copy_"):
+                    run.copy("DtoH", 1)
+            run.rest(40)
+    return run.trace()
+
+
+def test_results_of_a_step_in_one_copy_are_together_already() -> None:
+    assert found(RULE, results(1)) == []
+
+
+def test_results_read_one_by_one_are_found() -> None:
+    assert len(found(RULE, results(4))) == 1
 
 
 def test_the_copy_of_another_finding_is_not_reported_twice() -> None:

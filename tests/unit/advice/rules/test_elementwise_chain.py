@@ -1,6 +1,7 @@
 """Elementwise operators in a row."""
 
 from tb_privateuse1.advice.rules.elementwise_chain import RULE
+from tb_privateuse1.trace.model import Trace
 from tests.support import chains
 from tests.support.program import Program, found
 from tests.support.sized import SizedProgram
@@ -50,6 +51,23 @@ def test_sizes_say_what_one_pass_needs() -> None:
     assert "4 operators" in row.explanation
     # One product of 86 us beside four passes of 17 us each: three of them go, less 15 % of one.
     assert 0.2 < row.saving_share < 0.35
+
+
+def network(around: str) -> Trace:
+    def layer(run: SizedProgram) -> None:
+        with run.around(around):
+            for name in ("aten::mul", "aten::tanh", "aten::abs", "aten::exp"):
+                run.run(name, chains.X)
+
+    return chains.program(layer).trace()
+
+
+def test_one_call_that_torch_builds_of_others_is_no_chain_of_the_program() -> None:
+    assert found(RULE, network("aten::gru")) == []
+
+
+def test_a_call_of_the_program_is() -> None:
+    assert len(found(RULE, network("mine::gru"))) == 1
 
 
 def test_idioms_have_rules_of_their_own() -> None:

@@ -162,6 +162,30 @@ def test_the_same_place_in_each_round_is_no_item() -> None:
     assert found(RULE, model(first=0).trace()) == []
 
 
+def places(places: int) -> Program:
+    """Take 64 places of a tensor, between rounds that are not equal."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            for i in range(64):
+                values = {"Input type": ["float", "Scalar", "Scalar"]}
+                values |= {"Concrete Inputs": ["", "0", str(i % places)]}
+                run.op("aten::select", 5, **{"Input Dims": [[64, 8], [], []]}, **values)
+                for _ in range(1 + bin(i).count("1") % 2):  # never the same three times
+                    run.op("aten::mul", 10, kernel=3)
+            run.op("aten::mm", 10, kernel=100)
+    return run
+
+
+def test_layers_that_take_the_same_halves_are_no_loop_over_a_tensor() -> None:
+    assert found(RULE, places(2).trace()) == []
+
+
+def test_as_many_places_are_a_loop_even_if_its_rounds_are_not_equal() -> None:
+    (row,) = found(RULE, places(64).trace())
+    assert row.events == 3 * 64
+
+
 def test_three_items_are_fine() -> None:
     assert found(RULE, model(rounds=3, first=1).trace()) == []
 

@@ -29,6 +29,12 @@ def test_it_is_found_with_the_busiest_line() -> None:
     assert row.confidence == "medium"
 
 
+def test_a_library_is_named_with_the_users_function_that_calls_it() -> None:
+    (row,) = found(RULE, program("site-packages/library/video.py(9): decode").trace())
+    assert "decode (site-packages/library/video.py:9), called in step (train.py:5)" in row.title
+    assert str(row.where).startswith("step (train.py:5)")
+
+
 @pytest.mark.parametrize(
     "frame",
     [

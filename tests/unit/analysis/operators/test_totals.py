@@ -18,7 +18,7 @@ def by_name(made: Trace) -> dict[str, dict[str, int]]:
     """Return the totals of each name, times in µs."""
     names, member = np.unique(made.ops.name, return_inverse=True)
     rows: I64 = np.arange(len(made.ops))
-    forward = call_tree.forward_of(made.ops)
+    forward = call_tree.forward_of(made)
     flops: I64 = np.full(len(made.ops), MISSING)
     sums = totals.operator_totals(made, rows, member, len(names), forward, flops)
     return {

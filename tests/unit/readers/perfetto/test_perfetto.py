@@ -222,7 +222,7 @@ def links(trace: Trace) -> Counter[Any]:
 
 
 def backward(trace: Trace) -> Counter[tuple[int, int]]:
-    start, forward = trace.ops.start_ns, call_tree.forward_of(trace.ops)
+    start, forward = trace.ops.start_ns, call_tree.forward_of(trace)
     return Counter((int(start[i]), int(start[j])) for i, j in enumerate(forward.tolist()) if j >= 0)
 
 
