@@ -138,6 +138,8 @@ class StreamKernels(Struct, frozen=True):
     basis: InferenceBasis | None = None
     unseen_ns: int = 0
     """How long events waited for work that nobody is known to have launched."""
+    unseen_waits: int = 0
+    """How often they surely did so, at places of the program that do not launch it themselves."""
 
     def __len__(self) -> int:
         return len(self.row)
