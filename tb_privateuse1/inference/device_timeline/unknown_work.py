@@ -100,12 +100,11 @@ def unexplained_waits(stream: StreamInput, cautious: Cautious, likely: Likely) -
     bounds = cautious.solution.bounds
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
     wait = at - np.maximum(prompt, _before(at) + c.event_high_ns)
-    surely = (bounds.low > prompt) & _recorded_before(stream, cautious)
-    surely &= (wait > _LEAST_NS) & ~_covered(len(events), cautious.sites)
     least = bounds.low - np.maximum(prompt, _before(bounds.high) + c.event_high_ns)
-    alone = surely & (least > _LEAST_NS)
-    alone &= ~_waits_often(stream, events, np.flatnonzero(surely))
-    return int(wait[surely].sum()), int(alone.sum())
+    surely = (least > _LEAST_NS) & _recorded_before(stream, cautious)
+    surely &= ~_covered(len(events), cautious.sites)
+    alone = surely & ~_waits_often(stream, events, np.flatnonzero(surely))
+    return int(np.maximum(wait[surely], 0).sum()), int(alone.sum())
 
 
 def _before(times_ns: I64) -> I64:
