@@ -38,7 +38,7 @@ network, a call and its answer take 40 to 200 us."""
 _MEASURED_BOUND_NS = 1_000
 """The least error of a measured latency."""
 
-_EVENT_NS, _EVENT_HIGH_NS = 300, 600
+_EVENT_NS, EVENT_HIGH_NS = 300, 600
 """Likely and largest cost of an event if no backlog shows it."""
 
 _EVENT_MOST_NS = 20_000
@@ -281,7 +281,7 @@ def _event_cost(
         (host >= _LONG_HOST_NS) & (2 * (ops.elapsed_ns[launch_free_ops] + resolution) <= host)
     ]
     if len(row) < _ENOUGH or resolution > TORCH_RESOLUTION_NS:
-        return _EVENT_NS, _EVENT_HIGH_NS, 0
+        return _EVENT_NS, EVENT_HIGH_NS, 0
     segments = events.end[row] - events.start[row]
     low, high = 0.0, float(_EVENT_MOST_NS)
     for k, count in zip(*np.unique(segments, return_counts=True), strict=True):
