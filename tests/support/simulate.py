@@ -176,8 +176,8 @@ def simulate(
 
     ``record_launches``, ``record_markers``: the sidecar has the launches, and a marker at the end
     of each outermost operator. ``dear``: what every 50th mark costs more. ``hesitates``: how much
-    later a kernel begins on an idle device, at most. ``unseen``: mean ns between kernels of a thread
-    that the profiler does not see, and their length. ``event_times``: origin and drift (ppm) of the
+    later a kernel begins on an idle device, at most. ``unseen``: mean ns between kernels of a
+    thread that nobody records, and their length. ``event_times``: origin and drift (ppm) of the
     device's clock: the sidecar has the times of all events.
     """
     machine = Machine(

@@ -227,9 +227,19 @@ def _stream_inputs(
         markers = step_markers.markers_of_stream(host.markers, stream, alone=is_alone)
         inputs.append(
             StreamInput(
-                ops, host.strings, events, may, waits, c, basis, None, known, markers, host.others,
+                ops,
+                host.strings,
+                events,
+                may,
+                waits,
+                c,
+                basis,
+                None,
+                known,
+                markers,
+                host.others,
                 beside=not is_alone,
-            )  # fmt: skip
+            )
         )
     return inputs
 

@@ -102,7 +102,7 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     solution, events = solved.solution, solved.events
     bounds, spans = solution.bounds, solution.spans
     batched = late_ends.works_in_batches(
-        events, blocking, bounds, c, tied=stream.measured is None
+        events, blocking, bounds, unmeasured_latency.without_shift(stream)
     )
     segments = launching_operators.own_segments(events, may)
     if stream.known is not None:

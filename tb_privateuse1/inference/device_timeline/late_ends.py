@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.device_timeline.calibration import LATENCY_HIGH_NS
 from tb_privateuse1.inference.device_timeline.duration_catalogue import (
     ALIKE,
     Instances,
@@ -41,19 +40,15 @@ _OFTEN = 3
 """The least number of calls at a place that are no accident."""
 
 
-def works_in_batches(
-    events: EventPairs, blocking: Bools, bounds: Bounds, c: Calibration, *, tied: bool
-) -> Bools:
+def works_in_batches(events: EventPairs, blocking: Bools, bounds: Bounds, c: Calibration) -> Bools:
     """Return the operators that waited for the device, but whose end events came later; else none.
 
     A device that waits for a number of launches, or for a flush, executes what a call that returned
     recorded only with the next ones. Most calls must show it, by more than the latency may be off.
-    ``tied``: the times rest on events of an idle device, so that a longer latency shifts them all.
     """
     waited = np.flatnonzero(blocking)
     end = events.end[waited]
-    off = min(c.latency_bound_ns, LATENCY_HIGH_NS) if tied else c.latency_bound_ns
-    due = events.host_high_ns[end] + c.latency_ns + off + c.jitter_ns
+    due = events.host_high_ns[end] + c.latency_ns + c.latency_bound_ns + c.jitter_ns
     late = bounds.low[end] > due
     often = late.sum() >= _OFTEN and 2 * late.sum() > len(late)
     return mask_of(waited[late & often], len(blocking))

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
+from tb_privateuse1.inference.device_timeline.calibration import LATENCY_HIGH_NS
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.timeline_inputs import Calibration
 from tb_privateuse1.trace.inference_basis import Constant
@@ -28,6 +29,18 @@ def bound_by_waits(stream: StreamInput, blocking: Bools) -> StreamInput:
         return stream
     constants = tuple(_limited(one, shortest) for one in c.constants)
     return replace(stream, c=_with_constants(c, constants))
+
+
+def without_shift(stream: StreamInput) -> Calibration:
+    """Return the constants for what compares events with each other.
+
+    Their times rest on those of an idle device: a longer latency than that of local devices shifts
+    them all. Measured times rest on the device's clock, which may be wrong for some.
+    """
+    c = stream.c
+    if stream.measured is not None:
+        return c
+    return replace(c, latency_bound_ns=min(c.latency_bound_ns, LATENCY_HIGH_NS))
 
 
 def shortest_wait(stream: StreamInput, blocking: Bools) -> int | None:

@@ -14,7 +14,6 @@ from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING, Trace
 
-
 _OFTEN = 3
 """Waits without known work that are no accident. Recordings of a single thread have one at most."""
 
@@ -43,7 +42,7 @@ def mark(trace: Trace, unseen_ns: int, waits: int = 0, *, timed: bool = False) -
     )
     hint = say(
         "A thread that the profiler does not record may launch, or a library beside torch. Record "
-        "all threads, or let the backend report the times of its events."
+        "all threads: profile_all_threads of the profiler's experimental_config."
     )
     finding = Finding("work_unseen", message, hint, None, "warning", DEVICE)
     findings = (*trace.meta.findings, finding)

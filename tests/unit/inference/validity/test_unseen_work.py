@@ -49,7 +49,7 @@ def test_short_work_of_an_unseen_thread_makes_a_lower_limit(
     unseen: tuple[int, int], event_times: tuple[int, float] | None
 ) -> None:
     """What events waited for is a part of it only, so that its sum says nothing of the rest."""
-    program = [step(i, *LAYERS) for i in range(6)]
+    program = [step(i, *LAYERS) for i in range(12)]
     trace = simulate(program, unseen=unseen, event_times=event_times).trace
     assert trace.meta.unseen_work
     assert not simulate(program, event_times=event_times).trace.meta.unseen_work
