@@ -17,6 +17,7 @@ from tb_privateuse1.inference.device_timeline import (
     foreign_waits,
     kernel_placement,
     launching_operators,
+    self_test,
 )
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.phase_results import Cautious, Likely, StreamInput
@@ -90,7 +91,7 @@ def unexplained_waits(stream: StreamInput, cautious: Cautious, likely: Likely) -
 
     They surely waited and were surely recorded before: work that nobody is known to have launched
     ran then, or the device stalled. Places of the program that wait most of the time launch it
-    themselves, and count as no such time. A stream beside others, as of communication, may have
+    themselves, and count as no such time. Nor does what the capture does behind the window. A stream beside others, as of communication, may have
     waited for these instead.
     """
     beside = stream.beside or foreign_waits.communicates(stream)
@@ -103,6 +104,7 @@ def unexplained_waits(stream: StreamInput, cautious: Cautious, likely: Likely) -
     least = bounds.low - np.maximum(prompt, _before(bounds.high) + c.event_high_ns)
     surely = (least > _LEAST_NS) & _recorded_before(stream, cautious)
     surely &= ~_covered(len(events), cautious.sites)
+    surely &= ~self_test.inside_capture(stream.ops, stream.strings)[events.op]
     alone = surely & ~_waits_often(stream, events, np.flatnonzero(surely))
     return int(np.maximum(wait[surely], 0).sum()), int(alone.sum())
 

@@ -29,7 +29,7 @@ def test_bounds_hold_with_a_clock_that_drifts_or_is_coarse(
     for number in range(5):
         machine.run(step(number, *chance.sample(DEEP, len(DEEP))))
     machine.run(wait)
-    elapsed = {
+    elapsed: dict[int, float | None] = {
         # Both events show the last tick of a clock that is faster by ``ppm``.
         number: float((_tick(last, ppm, tick_ns) - _tick(first, ppm, tick_ns)) // 1000)
         for number, (first, last) in machine.executed.items()

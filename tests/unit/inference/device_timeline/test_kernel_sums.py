@@ -27,8 +27,9 @@ def test_starts_hold_where_nothing_shows_what_events_cost(mark: int) -> None:
         elapsed[number] += (end - start) / US
         elapsed[outer] += (end - start) / US
     sums: dict[int, float | None] = dict(elapsed)
-    facts = {"elapsed_kind": "kernel_sum", "launch_latency_ns": simulate.LATENCY}
-    trace = simulate.infer_from(machine.events, sums, **facts)
+    trace = simulate.infer_from(
+        machine.events, sums, elapsed_kind="kernel_sum", launch_latency_ns=simulate.LATENCY
+    )
     assert "elapsed_kernel_sum" in {f.code for f in trace.meta.findings}
     kernels = trace.kernels
     true = np.array([start for start, _ in machine.kernels.values()]) - trace.base_ns
