@@ -14,7 +14,7 @@ from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING, Trace
 
-_OFTEN, _OFTEN_TIMED = 3, 2
+_OFTEN, _OFTEN_TIMED = 2, 1
 """Waits without known work that are no accident, concluded and measured. Of 200 recordings of a
 single thread, five have one by conclusion, as a wrong claim makes it, and none a measured one."""
 

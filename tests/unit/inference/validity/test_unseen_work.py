@@ -62,5 +62,5 @@ def test_a_clock_that_no_idle_device_ties_bounds_no_start() -> None:
     marked = unseen_work.mark(off, 0, 3, timed=True)
     assert marked.meta.unseen_work
     assert (marked.kernels.start_bound_ns == MISSING).all()
-    assert unseen_work.mark(trace, 0, 1, timed=True) is trace
-    assert unseen_work.mark(trace, 0, 2, timed=False) is trace
+    assert unseen_work.mark(trace, 0, 0, timed=True) is trace
+    assert unseen_work.mark(trace, 0, 1, timed=False) is trace
