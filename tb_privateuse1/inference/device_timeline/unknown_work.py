@@ -91,8 +91,8 @@ def unexplained_waits(stream: StreamInput, cautious: Cautious, likely: Likely) -
 
     They surely waited and were surely recorded before: work that nobody is known to have launched
     ran then, or the device stalled. Places of the program that wait most of the time launch it
-    themselves, and count as no such time. Nor does what the capture does behind the window. A stream beside others, as of communication, may have
-    waited for these instead.
+    themselves, and count as no such time. Nor does what the capture does behind the window. A
+    stream beside others, as of communication, may have waited for these instead.
     """
     beside = stream.beside or foreign_waits.communicates(stream)
     if beside or not len(cautious.events):
