@@ -36,7 +36,7 @@ SHARE = 2.0
 AGAIN, MOST_AGAIN = SHARE / 8, 16
 """The same behind each wait in the step, and how often: at most four steps more."""
 MOST_STEPS = 3
-"""Steps that a recording primes by itself, one per cycle: so many calls of a key show its length
+"""Steps that a recording primes by itself, one per cycle: three calls of a key show its length
 (docs/internals/inference.md, section 11), and later cycles take it from these."""
 READS = {"item", "tolist", "__bool__", "__int__", "__float__", "__index__"}
 """Functions that return a value from the device; copies between devices are known by these."""
