@@ -35,6 +35,9 @@ SHARE = 2.0
 """How many times the last step the device is kept busy: a recorded one takes the host longer."""
 AGAIN, MOST_AGAIN = SHARE / 8, 16
 """The same behind each wait in the step, and how often: at most four steps more."""
+MOST_STEPS = 3
+"""Steps that a recording primes by itself, one per cycle: three calls of a key show its length
+(docs/internals/inference.md, section 11), and later cycles take it from these."""
 READS = {"item", "tolist", "__bool__", "__int__", "__float__", "__index__"}
 """Functions that return a value from the device; copies between devices are known by these."""
 
@@ -50,6 +53,7 @@ class Primer:
     _stepped_ns: int | None = None
     _step_ns: int | None = None
     _behind: Any = None
+    _steps: int = 0
     busy: bool = False
     """Whether the device was kept busy in this step."""
 
@@ -98,9 +102,13 @@ class Primer:
     def prime_behind_waits(self, step: str | None) -> None:
         """Prime ``step``, and again when it has waited; not where functions are compiled.
 
-        Those would be compiled again, as torch guards its modes.
+        Those would be compiled again, as torch guards its modes. Behind ``MOST_STEPS`` nothing is
+        primed any more.
         """
+        if self._steps >= MOST_STEPS:
+            return
         self.prime(step, None)
+        self._steps += self.busy
         compiler: Any = sys.modules.get("torch._dynamo.utils")
         if self.busy and not (compiler and compiler.counters.get("frames")):
             self._behind = _BehindWaits(self, step)

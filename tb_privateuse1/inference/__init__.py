@@ -118,7 +118,9 @@ def build_trace(
         findings += task_queue.queue_findings(host.tasks)
     trace = replace(trace, meta=replace(trace.meta, findings=findings))
     timed = sidecar is not None and sidecar.first_ns is not None
-    return unseen_work.mark(completeness.mark(trace), activities.unseen_ns, timed=timed)
+    return unseen_work.mark(
+        completeness.mark(trace), activities.unseen_ns, activities.unseen_waits, timed=timed
+    )
 
 
 def _infer(

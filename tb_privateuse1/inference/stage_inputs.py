@@ -90,6 +90,8 @@ class Activities(Struct, frozen=True):
     """Streams without a timeline, while others have one."""
     unseen_ns: int = 0
     """How long a device was busy for events without known work."""
+    unseen_waits: int = 0
+    """How often events surely waited for such work, where the program did not launch it."""
     configs: Configs = field(default_factory=Configs.empty)
     """Launch properties of kernels."""
     annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)

@@ -59,6 +59,8 @@ class Machine(Struct):
     """How much more than ``mark`` every 50th mark costs."""
     hesitates: int = 0
     """How much later than the latency a kernel begins on an idle device, at most."""
+    unseen: tuple[int, int] = (0, 0)
+    """Mean ns between launches of a thread that the profiler does not see; its kernels' ns."""
     now: int = 1_000_000
     device: int = 0
     shapes: dict[str, Any] = field(default_factory=dict)
@@ -73,6 +75,8 @@ class Machine(Struct):
     executed: dict[int, tuple[int, int]] = field(default_factory=dict)
     """The device's times of each operator's two events."""
     marks: int = 0
+    hidden: list[int] = field(default_factory=lambda: [1_000_000])
+    """When that thread launches; the last one is still to come."""
     chance: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def run(self, op: Op) -> None:
@@ -116,7 +120,15 @@ class Machine(Struct):
         self.markers.append((self.now, self._mark()))
         self.now += AFTER
 
+    def _run_unseen(self) -> None:
+        """Run what the unseen thread launched until now."""
+        mean, length = self.unseen
+        while mean and self.hidden[-1] <= self.now:
+            self.device = max(self.hidden[-1] + self.latency, self.device + self.gap) + length
+            self.hidden.append(self.hidden[-1] + round(self.chance.exponential(mean)))
+
     def _launch(self, kernel: int) -> tuple[int, int]:
+        self._run_unseen()
         self.launched.append(self.now)
         late = int(self.chance.integers(0, self.hesitates + 1))
         begin = max(self.now + self.latency + late, self.device + self.gap)
@@ -124,6 +136,7 @@ class Machine(Struct):
         return begin, self.device
 
     def _mark(self) -> int:
+        self._run_unseen()
         self.marks += 1
         cost = self.mark + (self.dear if self.marks % 50 == 0 else 0)
         self.device = max(self.now + self.latency, self.device) + cost
@@ -153,6 +166,7 @@ def simulate(
     gap: int = GAP,
     dear: int = 0,
     hesitates: int = 0,
+    unseen: tuple[int, int] = (0, 0),
     record_launches: bool = False,
     record_markers: bool = False,
     event_times: tuple[int, float] | None = None,
@@ -162,12 +176,13 @@ def simulate(
 
     ``record_launches``, ``record_markers``: the sidecar has the launches, and a marker at the end
     of each outermost operator. ``dear``: what every 50th mark costs more. ``hesitates``: how much
-    later a kernel begins on an idle device, at most. ``event_times``: origin and drift (ppm) of the
+    later a kernel begins on an idle device, at most. ``unseen``: mean ns between kernels of a
+    thread that nobody records, and their length. ``event_times``: origin and drift (ppm) of the
     device's clock: the sidecar has the times of all events.
     """
     machine = Machine(
         mark=mark, gap=gap, dear=dear, hesitates=hesitates, now=1_000_000 + shift,
-        shapes=shapes or {},
+        shapes=shapes or {}, unseen=unseen,
     )  # fmt: skip
     machine.device = machine.now + backlog
     for op in program:

@@ -227,7 +227,18 @@ def _stream_inputs(
         markers = step_markers.markers_of_stream(host.markers, stream, alone=is_alone)
         inputs.append(
             StreamInput(
-                ops, host.strings, events, may, waits, c, basis, None, known, markers, host.others
+                ops,
+                host.strings,
+                events,
+                may,
+                waits,
+                c,
+                basis,
+                None,
+                known,
+                markers,
+                host.others,
+                beside=not is_alone,
             )
         )
     return inputs
@@ -301,6 +312,7 @@ def _activities(
         basis=_merge_basis([w for i, w in enumerate(work) if i not in refused]),
         missing_lanes=refused,
         unseen_ns=sum(w.unseen_ns for w in work),
+        unseen_waits=sum(w.unseen_waits for w in work),
     )
 
 

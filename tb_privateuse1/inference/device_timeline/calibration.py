@@ -26,15 +26,19 @@ from tb_privateuse1.trace.inference_basis import Constant, Name
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
-_LATENCY_NS, _LATENCY_LOW_NS, _LATENCY_HIGH_NS = 6_000, 3_000, 25_000
+_LATENCY_NS, _LATENCY_LOW_NS, LATENCY_HIGH_NS = 6_000, 3_000, 25_000
 """From launch to start on an idle device, if it was not measured: likely, least and greatest.
 
-Real devices have 4 to 25 us."""
+Local devices have 4 to 25 us."""
+
+_LATENCY_MOST_NS = 250_000
+"""The greatest one where nothing shows that the device is a local one: behind a hypervisor or a
+network, a call and its answer take 40 to 200 us."""
 
 _MEASURED_BOUND_NS = 1_000
 """The least error of a measured latency."""
 
-_EVENT_NS, _EVENT_HIGH_NS = 300, 600
+_EVENT_NS, EVENT_HIGH_NS = 300, 600
 """Likely and largest cost of an event if no backlog shows it."""
 
 _EVENT_MOST_NS = 20_000
@@ -145,10 +149,10 @@ def _latency(sidecar: Sidecar, value: int | None) -> Constant:
     """Return the launch latency: ``value`` if the capture measured it."""
     if value is None:
         why = say("No trace can tell it: it shifts every start alike.")
-        limits = (_LATENCY_NS, _LATENCY_LOW_NS, _LATENCY_HIGH_NS)
+        limits = (_LATENCY_NS, _LATENCY_LOW_NS, _LATENCY_MOST_NS)
         return Constant("launch_latency", *limits, "assumed", None, why)
     returned = _claim(sidecar, "sync_return_ns") or 0
-    if value < _LATENCY_LOW_NS and returned > _LATENCY_HIGH_NS:
+    if value < _LATENCY_LOW_NS and returned > LATENCY_HIGH_NS:
         # A query that says "done" at once tells nothing: no device answers within 3 us. What a wait
         # took in the same tries is then the latency, but for its return.
         why = say("What a wait on the idle device took: asking for the event said done at once.")
@@ -156,7 +160,7 @@ def _latency(sidecar: Sidecar, value: int | None) -> Constant:
         return Constant("launch_latency", likely, value, value + returned, "capture", None, why)
     # Launches take at least as long as the fastest; its spread shows how much longer they take.
     spread = _claim(sidecar, "launch_latency_spread_ns") or 0
-    above = max(_MEASURED_BOUND_NS, min(spread, _LATENCY_HIGH_NS))
+    above = max(_MEASURED_BOUND_NS, min(spread, LATENCY_HIGH_NS))
     least, most = max(value - _MEASURED_BOUND_NS, 0), value + above
     why = say("An event recorded on the idle device, until it was done.")
     tries = _tries(sidecar, "executed_ns")
@@ -166,7 +170,7 @@ def _latency(sidecar: Sidecar, value: int | None) -> Constant:
 def _sync_return(sidecar: Sidecar) -> Constant:
     value, latency = (_claim(sidecar, f"{name}_ns") for name in ("sync_return", "launch_latency"))
     if value is not None and latency is not None:
-        is_latency = latency < _LATENCY_LOW_NS and value > _LATENCY_HIGH_NS
+        is_latency = latency < _LATENCY_LOW_NS and value > LATENCY_HIGH_NS
         value = None if is_latency else value
     if value is None:
         why = say("From the end of the work to the return of a call that waits.")
@@ -277,7 +281,7 @@ def _event_cost(
         (host >= _LONG_HOST_NS) & (2 * (ops.elapsed_ns[launch_free_ops] + resolution) <= host)
     ]
     if len(row) < _ENOUGH or resolution > TORCH_RESOLUTION_NS:
-        return _EVENT_NS, _EVENT_HIGH_NS, 0
+        return _EVENT_NS, EVENT_HIGH_NS, 0
     segments = events.end[row] - events.start[row]
     low, high = 0.0, float(_EVENT_MOST_NS)
     for k, count in zip(*np.unique(segments, return_counts=True), strict=True):

@@ -30,6 +30,7 @@ from tb_privateuse1.inference.device_timeline import (
     stream_findings,
     stream_solution,
     unknown_work,
+    unmeasured_latency,
 )
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.phase_results import (
@@ -60,6 +61,7 @@ def place_kernels(stream: StreamInput) -> StreamKernels:
     if refused is not None:
         return refused
     cautious, behind = solve_cautious(stream, prior), prior.behind
+    stream = unmeasured_latency.bound_by_waits(stream, cautious.blocking)
     del prior  # its bounds take a tenth of the memory
     likely = solve_likely(stream, behind, cautious)
     refused = stream_findings.contradicted(likely.solution, stream)
@@ -99,7 +101,9 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     solved = stream_solution.solve_stream(stream, launching, blocking, c, dropped=dropped)
     solution, events = solved.solution, solved.events
     bounds, spans = solution.bounds, solution.spans
-    batched = late_ends.works_in_batches(events, blocking, bounds, c)
+    batched = late_ends.works_in_batches(
+        events, blocking, bounds, unmeasured_latency.without_shift(stream)
+    )
     segments = launching_operators.own_segments(events, may)
     if stream.known is not None:
         copies = launching_operators.copy_operators(ops, strings)

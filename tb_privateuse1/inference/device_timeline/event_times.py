@@ -21,7 +21,7 @@ from tb_privateuse1.inference.device_timeline import solver, sync_points
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans
 from tb_privateuse1.inference.device_timeline.phase_results import MeasuredEvents, StreamInput
 from tb_privateuse1.inference.device_timeline.solver import Solution
-from tb_privateuse1.inference.device_timeline.timeline_inputs import Bounds
+from tb_privateuse1.inference.device_timeline.timeline_inputs import MOST_DRIFT, Bounds
 from tb_privateuse1.inference.stage_inputs import CLOCK, rows_of
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.findings import DEVICE, Finding
@@ -35,8 +35,7 @@ to microseconds, and the share of operators whose times must agree."""
 _TIMED = ("event", "kernel_sum")
 """The kinds of elapsed times of a device that works beside the host."""
 
-_DRIFTS = -500e-6, 500e-6
-"""The largest relative differences of two clocks. Crystal oscillators are within 100 ppm."""
+_DRIFTS = -MOST_DRIFT, MOST_DRIFT
 
 _BINS = 512
 """Equal parts of the recording: of each, only the event with the least backlog is used."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
+from tb_privateuse1.inference.device_timeline.calibration import EVENT_HIGH_NS
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     NEVER,
@@ -131,8 +132,10 @@ def _event_costs(
 
     if not lengthy.any():
         shown = next(one for one in c.constants if one.name == "event_cost")
-        known = float(c.event_ns) if shown.source == "capture" else 0.0
-        return 0.0, known, float(c.event_high_ns)
+        if shown.source == "capture":
+            return 0.0, float(c.event_ns), float(c.event_high_ns)
+        # Sums hold no time of events, so that the trace does not show their cost.
+        return 0.0, 0.0, float(max(c.event_high_ns, EVENT_HIGH_NS))
     return (
         most(0, points.earliest[some], lengthy),
         most(1, (points.nearer[some] + latest) // 2, lengthy),

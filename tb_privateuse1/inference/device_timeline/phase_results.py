@@ -63,6 +63,8 @@ class StreamInput(Struct, frozen=True, dict=True):
     """Returns other recordings of the run."""
     measured: MeasuredEvents | None = None
     """When the device executed the events, if the backend reports it."""
+    beside: bool = False
+    """Whether the recording has other streams, for which this one may have waited."""
 
     @functools.cached_property
     def _nesting(self) -> tuple[Tree, Bools]:

@@ -40,7 +40,7 @@ _HALVES = 2
 _APART_NS = 3_000
 """How far an estimate leaves its path for the sake of its neighbors: these may be wrong."""
 
-_ROUNDED, _DRIFT = 4, 2_000
+_ROUNDED, _DRIFT = 4, 1_000
 """How many resolutions roundings leave open at most, and clocks that drift one part in how many."""
 
 _DEVIATIONS = 4

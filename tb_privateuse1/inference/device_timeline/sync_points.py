@@ -57,7 +57,7 @@ def find_sync_points(
     call that waits for the whole device (``waits``: host starts and ends) and took long returned
     soon after the last event before it.
     """
-    start, done, at = _bare_waits(events, waits)
+    start, done, at = bare_waits(events, waits)
     own = _own_ends(events, at, done)
     lengthy = (done - start >= _WAITED_NS) & _follows_work(events, own, at, done)
     earliest, nearer = (
@@ -68,7 +68,7 @@ def find_sync_points(
     return SyncPoints(at, earliest, nearer, done).extend(end, np.full(len(end), NEVER), prompt)
 
 
-def _bare_waits(events: EventPairs, waits: tuple[I64, I64]) -> tuple[I64, I64, I64]:
+def bare_waits(events: EventPairs, waits: tuple[I64, I64]) -> tuple[I64, I64, I64]:
     """Return starts and ends of the calls that only wait, and the last event before each.
 
     A range with events inside does more.
@@ -85,7 +85,7 @@ def ends_of_waits(events: EventPairs, waits: tuple[I64, I64]) -> I64:
 
     ``waits``: host starts and ends of the calls.
     """
-    _, done, at = _bare_waits(events, waits)
+    _, done, at = bare_waits(events, waits)
     return _own_ends(events, at, done)
 
 

@@ -31,6 +31,10 @@ RETURN_NS = 4_000
 LATE_RETURN_NS = 150_000
 """The same on a busy host: half of what follows its last event in most waits of over 1 ms."""
 
+MOST_DRIFT = 500e-6
+"""The largest relative difference of two clocks. Crystal oscillators are within 100 ppm; clocks of
+devices that are multiplied from another one, or drift with temperature, are further off."""
+
 EVENT_DOUBT_NS = 15
 """How far the mean cost of an event may be from that of a device, where nothing shows it."""
 
@@ -54,7 +58,7 @@ class Calibration(Struct, frozen=True):
     resolution_ns: int
     rounding: str
     """``floor``, ``round`` or ``both`` (either event is truncated before the difference)."""
-    drift: float = 5e-5
+    drift: float = MOST_DRIFT
     """Largest relative difference of the device's clock from the host's."""
     event_low_ns: int = 0
     event_doubt_ns: int = EVENT_DOUBT_NS
@@ -138,6 +142,8 @@ class StreamKernels(Struct, frozen=True):
     basis: InferenceBasis | None = None
     unseen_ns: int = 0
     """How long events waited for work that nobody is known to have launched."""
+    unseen_waits: int = 0
+    """How often they surely did so, at places of the program that do not launch it themselves."""
 
     def __len__(self) -> int:
         return len(self.row)

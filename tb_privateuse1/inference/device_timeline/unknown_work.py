@@ -17,6 +17,7 @@ from tb_privateuse1.inference.device_timeline import (
     foreign_waits,
     kernel_placement,
     launching_operators,
+    self_test,
 )
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.phase_results import Cautious, Likely, StreamInput
@@ -46,9 +47,9 @@ def add_unknown_work(
     It yields to kernels of known operators: on one stream nothing overlaps.
     """
     sites = waiting_segments(stream, cautious)
-    waited = unexplained_wait(stream, cautious, likely)
+    waited, waits = unexplained_waits(stream, cautious, likely)
     if not len(sites.op):
-        return replace(work, unseen_ns=waited)
+        return replace(work, unseen_ns=waited, unseen_waits=waits)
     limits = kernel_placement.placement_limits(
         sites,
         np.zeros(len(sites.op), np.bool_),
@@ -82,26 +83,35 @@ def add_unknown_work(
         guessed=placed.guessed,
     )
     shown = int(unknown.duration_ns.sum())
-    return replace(work.join(unknown), unseen_ns=max(waited - shown, 0))
+    return replace(work.join(unknown), unseen_ns=max(waited - shown, 0), unseen_waits=waits)
 
 
-def unexplained_wait(stream: StreamInput, cautious: Cautious, likely: Likely) -> int:
-    """Return how long events likely waited for a device without known work, in ns.
+def unexplained_waits(stream: StreamInput, cautious: Cautious, likely: Likely) -> tuple[int, int]:
+    """Return how long events likely waited for a device without known work, in ns, and how often.
 
     They surely waited and were surely recorded before: work that nobody is known to have launched
-    ran then, or the device stalled. A stream beside others, as of communication, may have waited
-    for these instead.
+    ran then, or the device stalled. Places of the program that wait most of the time launch it
+    themselves, and count as no such time. Nor does what the capture does behind the window. A
+    stream beside others, as of communication, may have waited for these instead.
     """
-    beside = stream.joins is not None or foreign_waits.communicates(stream)
+    beside = stream.beside or foreign_waits.communicates(stream)
     if beside or not len(cautious.events):
-        return 0
+        return 0, 0
     events, c, at = cautious.events, likely.c, likely.within.likely
+    bounds = cautious.solution.bounds
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
-    done = np.concatenate((at[:1], at[:-1])) + c.event_high_ns
-    wait = at - np.maximum(prompt, done)
-    surely = (cautious.solution.bounds.low > prompt) & _recorded_before(stream, cautious)
-    surely &= (wait > _LEAST_NS) & ~_covered(len(events), cautious.sites)
-    return int(wait[surely].sum())
+    wait = at - np.maximum(prompt, _before(at) + c.event_high_ns)
+    least = bounds.low - np.maximum(prompt, _before(bounds.high) + c.event_high_ns)
+    surely = (least > _LEAST_NS) & _recorded_before(stream, cautious)
+    surely &= ~_covered(len(events), cautious.sites)
+    surely &= ~self_test.inside_capture(stream.ops, stream.strings)[events.op]
+    alone = surely & ~_waits_often(stream, events, np.flatnonzero(surely))
+    return int(np.maximum(wait[surely], 0).sum()), int(alone.sum())
+
+
+def _before(times_ns: I64) -> I64:
+    """Return the time of the event before each one; the first has its own."""
+    return np.concatenate((times_ns[:1], times_ns[:-1]))
 
 
 def _recorded_before(stream: StreamInput, cautious: Cautious) -> Bools:
@@ -195,14 +205,21 @@ def _trusted(stream: StreamInput, cautious: Cautious, last: I64, excess: I64) ->
     behind = bounds.low > events.host_high_ns + c.latency_ns + c.jitter_ns
     early = np.maximum(_room_around(stream, events), _room_behind(events, behind))
     recorded &= early[last] < excess
-    # Both events of an operator are places of their own.
+    trusted: Bools = recorded | _waits_often(stream, events, last)[last]
+    return trusted
+
+
+def _waits_often(stream: StreamInput, events: EventPairs, waiting: I64) -> Bools:
+    """Return the events at places of the program that wait most of the time.
+
+    Both events of an operator are places of their own.
+    """
     place = 2 * stream.places[events.op] + events.is_end
     count = int(place.max(initial=-1)) + 1
-    waits = np.bincount(place[last], minlength=count)
+    waits = np.bincount(place[waiting], minlength=count)
     calls = np.bincount(place, minlength=count)
-    often = (waits >= _OFTEN) & (waits >= _SHARE * calls)
-    trusted: Bools = recorded | often[place[last]]
-    return trusted
+    often: Bools = ((waits >= _OFTEN) & (waits >= _SHARE * calls))[place]
+    return often
 
 
 def _room_around(stream: StreamInput, events: EventPairs) -> I64:

@@ -177,6 +177,14 @@ def test_only_so_many_waits_of_a_step_are_primed_behind(monkeypatch: pytest.Monk
     assert torch.overrides._get_current_function_mode() is None
 
 
+def test_only_three_cycles_of_a_recording_are_primed(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = Waiting(monkeypatch)
+    for number in range(6):
+        waiting.primer.prime_behind_waits(f"ProfilerStep#{number}")
+        waiting.primer.finish()
+    assert waiting.shares == [priming.SHARE] * priming.MOST_STEPS
+
+
 def test_a_mode_of_the_program_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that began in the primed step and ends behind it: ours is silent, and below."""
     waiting = Waiting(monkeypatch)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.inference.device_timeline import elapsed_kind
+from tb_privateuse1.inference.device_timeline.timeline_inputs import MOST_DRIFT
 from tb_privateuse1.trace.model import EVENTS, EVIDENCE, MEMCPY, MISSING, Trace
 from tb_privateuse1.trace.table import I64
 from tests.support import make, simulate
@@ -283,7 +284,8 @@ def test_bounds_under_a_backlog_grow_by_the_root_of_what_is_between() -> None:
         result = simulate.simulate([step(0, *ops, wait)])
         holds(result)
         largest.append(int(result.trace.kernels.start_bound_ns.max()))
-    assert largest[1] < 6 * largest[0]  # sixteen times as much, added up at worst
+    # Sixteen times as much, added up at worst; but a clock that drifts is off by its share of all.
+    assert largest[1] - MOST_DRIFT * lengths[:2_400].sum() < 6 * largest[0]
 
 
 def test_a_long_wait_for_earlier_work_is_no_other_unit() -> None:
