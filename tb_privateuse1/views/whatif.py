@@ -36,6 +36,9 @@ from tb_privateuse1.views.signature import heavy
 
 _MOST = 500
 
+_MOST_STEPS = 500
+"""As many as the overview lists by default."""
+
 _TRUSTED = 0.02
 """From this share of a step on, what nothing explains is said in a note."""
 
@@ -118,6 +121,8 @@ class WhatIf(Result, frozen=True):
     replay_error_share: float | None
     """By how much of a step the replay of what is known misses it: what trust rests on."""
     steps: tuple[PredictedStep, ...]
+    """The first 500 of ``predicted_total``; means are of all."""
+    predicted_total: int
     classes: tuple[PathClass, ...]
     path: tuple[PathRow, ...]
     """At most 500 of ``path_rows``."""
@@ -178,8 +183,11 @@ def whatif(
         replay_error_share=error,
         steps=tuple(
             _predicted(replay, forecast, step, length)
-            for step, length in zip(replay.steps.tolist(), lengths.tolist(), strict=True)
+            for step, length in zip(
+                replay.steps[:_MOST_STEPS].tolist(), lengths[:_MOST_STEPS].tolist(), strict=True
+            )
         ),
+        predicted_total=len(replay.steps),
         classes=_classes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
