@@ -33,6 +33,7 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
+    MOST_STEPS,
     OffsetOption,
     WindowOption,
     check_page,
@@ -94,6 +95,8 @@ class Diff(Result, frozen=True):
     allocators: tuple[DiffAllocator, ...]
     """What operators allocate per step, the greatest change first."""
     steps: tuple[DiffStep, ...]
+    """The first 500 of ``pairs_total``."""
+    pairs_total: int
     by: By
     time: Time
     base_steps: int
@@ -156,7 +159,8 @@ def diff(
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
-        steps=tuple(_paired(windows[1], windows[0])),
+        steps=tuple(_paired(windows[1], windows[0], MOST_STEPS)),
+        pairs_total=max(counts),
         by=by,
         time=unit,
         base_steps=len(base_steps),
@@ -235,9 +239,9 @@ def _figure(name: str, old: Sample, now: Sample, bound: int | None, repeats: boo
     )
 
 
-def _paired(base: Window, now: Window) -> Iterator[DiffStep]:
-    """Return pairs: the n-th of the one beside the n-th of the other."""
-    for n in range(max(len(base.compared_steps), len(now.compared_steps))):
+def _paired(base: Window, now: Window, most: int) -> Iterator[DiffStep]:
+    """Yield at most so many pairs: the n-th of the one beside the n-th of the other."""
+    for n in range(min(most, max(len(base.compared_steps), len(now.compared_steps)))):
         a, b = _one(base, n), _one(now, n)
         change = None if a[1] is None or b[1] is None else b[1] - a[1]
         yield DiffStep(base=a[0], now=b[0], base_ns=a[1], now_ns=b[1], change_ns=change)

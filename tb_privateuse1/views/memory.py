@@ -37,7 +37,13 @@ from tb_privateuse1.trace.model import MISSING, Memory, Trace
 from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Provenance, Result, provenance
-from tb_privateuse1.views.shared_options import OffsetOption, StepOption, chosen_window, step_row
+from tb_privateuse1.views.shared_options import (
+    OffsetOption,
+    StepOption,
+    chosen_window,
+    page_of,
+    step_row,
+)
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 
@@ -80,6 +86,8 @@ class MemoryUse(Result, frozen=True):
     basis: Literal["allocated", "change"] | None
     """``change``: the trace has no Total Allocated, the curve is the sum of Bytes from 0."""
     steps: tuple[MemoryStep, ...]
+    """At most 500 of ``memory_steps_total``: the first ones, or those around the chosen one."""
+    memory_steps_total: int
     alive: tuple[AliveRow, ...]
     alive_modules: tuple[AliveModule, ...]
     """The same by class of module and phase."""
@@ -136,6 +144,7 @@ def memory(
     shown = devices[found.index(chosen)] if chosen else None
     steps = allocations.memory_steps(trace, events, level)
     growth = allocations.find_growth(steps)
+    listed = next((i for i, one in enumerate(steps) if one.name.endswith(f"#{step}")), None)
     selected = events.take(_within(events.ts_ns, start, end))
     inside = _largest_first(events, blocks, start, end)
     shown_rows = inside[offset : offset + limit]
@@ -154,7 +163,8 @@ def memory(
         window=_window(events, level, start, end) if shown else None,
         growth=growth,
         basis=("allocated" if level.has_totals else "change") if shown else None,
-        steps=steps,
+        steps=steps[page_of(listed)],
+        memory_steps_total=len(steps),
         **_alive(trace, events, level, blocks, peak),
         remaining_modules=modules,
         remaining_functions=functions,

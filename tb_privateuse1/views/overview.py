@@ -53,6 +53,7 @@ from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, UNKNOWN, Kernels, Trace
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
+    MOST_STEPS,
     OffsetOption,
     StepOption,
     WindowOption,
@@ -177,7 +178,7 @@ def overview(
         int | None, "the N of a step that is in the list; by default the step"
     ] = None,
     offset: OffsetOption = 0,
-    limit: Annotated[int, "at most this many steps in the list"] = 500,
+    limit: Annotated[int, "at most this many steps in the list"] = MOST_STEPS,
 ) -> Overview:
     """The limit, the steps and the totals of a window: the steady part, a step, or everything.
 

@@ -31,13 +31,10 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.advice import advised
 from tb_privateuse1.views.result import Provenance, Result, provenance
-from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
+from tb_privateuse1.views.shared_options import MOST_STEPS, StepOption, WindowOption, chosen_window
 from tb_privateuse1.views.signature import heavy
 
 _MOST = 500
-
-_MOST_STEPS = 500
-"""As many as the overview lists by default."""
 
 _TRUSTED = 0.02
 """From this share of a step on, what nothing explains is said in a note."""
@@ -184,7 +181,7 @@ def whatif(
         steps=tuple(
             _predicted(replay, forecast, step, length)
             for step, length in zip(
-                replay.steps[:_MOST_STEPS].tolist(), lengths[:_MOST_STEPS].tolist(), strict=True
+                replay.steps[:MOST_STEPS].tolist(), lengths[:MOST_STEPS].tolist(), strict=True
             )
         ),
         predicted_total=len(replay.steps),

@@ -558,6 +558,7 @@ export interface Diff {
   memory: DiffMemory[];
   allocators: DiffAllocator[];
   steps: DiffStep[];
+  pairs_total: number;
   by: "operators" | "shapes" | "kernels" | "modules" | "annotations";
   time: "device" | "host";
   base_steps: number;
@@ -1284,6 +1285,7 @@ export interface MemoryUse {
   growth: MemoryGrowth | null;
   basis: "allocated" | "change" | null;
   steps: MemoryStep[];
+  memory_steps_total: number;
   alive: AliveRow[];
   alive_modules: AliveModule[];
   alive_functions: AliveFunction[];

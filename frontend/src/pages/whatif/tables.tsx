@@ -91,7 +91,7 @@ export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resour
         defaultSort=""
       >
         {choice}
-        <NotListed listed={result.steps.length} total={result.predicted_total} text={texts.firstSteps} />
+        <NotListed listed={result.steps.length} total={result.predicted_total} text={t.stepLink.listed} />
       </Table>
     );
   return gainsTable(shared, ranked, choice);

@@ -1,6 +1,6 @@
 // English texts of the what-if page.
 import type { Gain } from "../../../api/types";
-import { count, plural } from "../../count";
+import { plural } from "../../count";
 
 /** How much longer or shorter, and what that is about. */
 const perStep = (does: string, times: readonly string[]): string => `${does}; ${times.join(", ")} per step`;
@@ -97,8 +97,6 @@ export const whatifTables = {
   steps: "Steps",
   name: { noun: "name", nouns: "names" },
   step: { noun: "step", nouns: "steps" },
-  firstSteps: (listed: number, all: number) =>
-    `the first ${count(listed)} of ${count(all)}; means are of all`,
   row: { noun: "row", nouns: "rows" },
   ranking: "Replaying each of the operators and kernels on the critical path…",
   half: "Predict it 2× faster",

@@ -87,7 +87,6 @@ export const whatifTables: Translation<typeof english.whatifTables> = {
   steps: "各迭代",
   name: { noun: "名称", nouns: "名称" },
   step: { noun: "迭代", nouns: "迭代" },
-  firstSteps: (listed, all) => `${count(all)} 个中的前 ${count(listed)} 个；平均值按全部迭代计算`,
   row: { noun: "行", nouns: "行" },
   ranking: "正在逐个重放关键路径上的算子与 kernel…",
   half: "预测它快一倍的情形",
