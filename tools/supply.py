@@ -1,7 +1,7 @@
 """Write what a release is made of: the tested versions, and a bill of materials.
 
-``python -m tools.supply lock [REPORT]`` prints ``constraints.txt``: the versions of this environment of
-all that the package and its extras for users depend on; with a report of pip, each with its hashes.
+``python -m tools.supply lock [REPORT]`` prints ``constraints.txt``: the versions here of all
+that the package and its extras for users depend on; with a report of pip, each with its hash.
 ``python -m tools.supply sbom`` prints that list as CycloneDX 1.5 JSON.
 """
 

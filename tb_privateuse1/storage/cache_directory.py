@@ -189,7 +189,7 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
 
 
 def give_up(directory: Path, wanted_bytes: int) -> int:
-    """Remove what was not used for longest until so many bytes are free again; return how many are.
+    """Remove what was not used for longest until these bytes are free; return how many are.
 
     For a disk that is full, whatever the bounds: parts and traces alike. Returns 0 if there is
     nothing left that can be removed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import numpy as np
@@ -159,7 +158,7 @@ def diff(
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
-        steps=tuple(_paired(windows[1], windows[0], MOST_STEPS)),
+        steps=_paired(windows[1], windows[0]),
         pairs_total=max(counts),
         by=by,
         time=unit,
@@ -239,12 +238,15 @@ def _figure(name: str, old: Sample, now: Sample, bound: int | None, repeats: boo
     )
 
 
-def _paired(base: Window, now: Window, most: int) -> Iterator[DiffStep]:
-    """Yield at most so many pairs: the n-th of the one beside the n-th of the other."""
-    for n in range(min(most, max(len(base.compared_steps), len(now.compared_steps)))):
-        a, b = _one(base, n), _one(now, n)
-        change = None if a[1] is None or b[1] is None else b[1] - a[1]
-        yield DiffStep(base=a[0], now=b[0], base_ns=a[1], now_ns=b[1], change_ns=change)
+def _paired(base: Window, now: Window) -> tuple[DiffStep, ...]:
+    """Return the first pairs: the n-th of the one beside the n-th of the other."""
+    count = max(len(base.compared_steps), len(now.compared_steps))
+    return tuple(_pair(_one(base, n), _one(now, n)) for n in range(min(count, MOST_STEPS)))
+
+
+def _pair(base: tuple[str | None, int | None], now: tuple[str | None, int | None]) -> DiffStep:
+    change = None if base[1] is None or now[1] is None else now[1] - base[1]
+    return DiffStep(base[0], now[0], base[1], now[1], change)
 
 
 def _median(window: Window) -> int | None:

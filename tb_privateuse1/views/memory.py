@@ -144,7 +144,6 @@ def memory(
     shown = devices[found.index(chosen)] if chosen else None
     steps = allocations.memory_steps(trace, events, level)
     growth = allocations.find_growth(steps)
-    listed = next((i for i, one in enumerate(steps) if one.name.endswith(f"#{step}")), None)
     selected = events.take(_within(events.ts_ns, start, end))
     inside = _largest_first(events, blocks, start, end)
     shown_rows = inside[offset : offset + limit]
@@ -163,7 +162,7 @@ def memory(
         window=_window(events, level, start, end) if shown else None,
         growth=growth,
         basis=("allocated" if level.has_totals else "change") if shown else None,
-        steps=steps[page_of(listed)],
+        steps=_listed(steps, step),
         memory_steps_total=len(steps),
         **_alive(trace, events, level, blocks, peak),
         remaining_modules=modules,
@@ -188,6 +187,12 @@ def _alive(
         "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
         "alive_functions": alive_functions(trace, events, level, blocks, peak),
     }
+
+
+def _listed(steps: tuple[MemoryStep, ...], step: int | None) -> tuple[MemoryStep, ...]:
+    """Return the first steps, or those around the chosen one."""
+    row = next((i for i, one in enumerate(steps) if one.name.endswith(f"#{step}")), None)
+    return steps[page_of(row)]
 
 
 def _selected(

@@ -63,7 +63,7 @@ from tb_privateuse1.views.shared_options import (
 )
 
 _MOST_STEPS = 5_000
-"""A list of so many steps takes 14 MB as JSON, with their accounts."""
+"""A list of 5,000 steps takes 14 MB as JSON, with their accounts."""
 
 
 class Totals(Struct, frozen=True):

@@ -23,7 +23,7 @@ WindowOption = Annotated[Literal["steady", "all"], "steady: steps that repeat; a
 OffsetOption = Annotated[int, "how many rows to skip"]
 
 MOST_STEPS = 500
-"""An answer lists so many steps by default: a chart of more has less than a pixel for each."""
+"""An answer lists 500 steps by default: a chart of more has less than a pixel for each."""
 
 
 def check_page(limit: int, offset: int) -> None:

@@ -178,12 +178,7 @@ def whatif(
         gain_high_ns=total.high_ns if len(rows) else None,
         replayed_ns=replayed,
         replay_error_share=error,
-        steps=tuple(
-            _predicted(replay, forecast, step, length)
-            for step, length in zip(
-                replay.steps[:MOST_STEPS].tolist(), lengths[:MOST_STEPS].tolist(), strict=True
-            )
-        ),
+        steps=_first_steps(replay, forecast, lengths),
         predicted_total=len(replay.steps),
         classes=_classes(own, len(rows)),
         path=table[:_MOST],
@@ -228,6 +223,13 @@ def _ranking(
 def _missed_ns(replay: ReplayedPart) -> int:
     """Return how much longer the replay of what is known is than a step of the recording."""
     return round(float((replay.base.bare - replay.base.held)[replay.steps].mean()))
+
+
+def _first_steps(
+    replay: ReplayedPart, forecast: Prediction, lengths_ns: I64
+) -> tuple[PredictedStep, ...]:
+    steps = zip(replay.steps[:MOST_STEPS].tolist(), lengths_ns[:MOST_STEPS].tolist(), strict=True)
+    return tuple(_predicted(replay, forecast, step, length) for step, length in steps)
 
 
 def _predicted(

@@ -94,7 +94,7 @@ export function rowOfStep(steps: readonly { name: string }[], step: number | nul
   return step === null ? null : steps.findIndex((s) => stepNumber(s.name) === step);
 }
 
-/** The row of a step among all the trace's steps, of which the overview may list some. */
+/** The row of a step among all the trace's steps; the overview may list some. */
 export function rowInTrace(
   overview: Pick<Overview, "steps" | "steps_offset">,
   step: number | null,

@@ -46,8 +46,8 @@ _MOST_THREADS = 32
 """Of more threads, those with the most events are compared with each other."""
 
 _MOST_COMPARED = 1_000
-"""Of more threads, those with the most events are compared with the main thread, as the timeline
-shows so many. The others keep the role that their own events give."""
+"""Of more threads, those with the most events are compared with the main thread, as on the
+timeline. The others keep the role that their own events give."""
 
 _PROGRAM = (call_tree.LOADER, "Optimizer.")
 """Ranges that torch makes in the thread of the training loop."""
