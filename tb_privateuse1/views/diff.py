@@ -135,13 +135,12 @@ def diff(
     check_page(limit, offset)
     windows = chosen_window(trace, step, window), chosen_window(base, base_step, window)
     now_steps, base_steps = (one.compared_steps for one in windows)
-    unit = _compared_time(trace, base, by, time)
+    unit, repeats = _compared_time(trace, base, by, time), same_steps(*windows)
     now, old = (items_per_step.items_per_step(one, by) for one in windows)
     base_names: dict[Name, str] = {}
     if by == "kernels":
         old, base_names = rename_kernels(old, base, trace, base_steps, now_steps)
     counts = len(base_steps), len(now_steps)
-    repeats = same_steps(*windows)
     rows, total = compare_rows(
         old, now, by, unit, counts, base_names, slice(offset, offset + limit), repeats=repeats
     )
