@@ -104,8 +104,9 @@ new-view: $(VENV)/.run ## write a view's files and its page's: NAME=snake_case
 docs: $(VENV)/.docs ## build the documentation site in build/site, offline
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-build: $(VENV)/.test $(BUNDLE) ## wheel and sdist in dist/
+build: $(VENV)/.test $(BUNDLE) ## wheel, sdist and bill of materials in dist/
 	$(BIN)/python -m build
+	$(BIN)/python -m tools.supply sbom > dist/sbom.cdx.json
 
 capture-wheel: $(VENV)/.test ## wheel and sdist of the capture alone, for Python 3.9, in dist/
 	$(BIN)/python -m build --outdir dist distributions/capture

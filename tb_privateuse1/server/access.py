@@ -27,8 +27,14 @@ from tb_privateuse1.trace.errors import TraceError
 VARIABLE = "TB_PRIVATEUSE1_HOSTS"
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
-_PROXY_HEADERS = ("forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip")
-_FORWARDED = "x-forwarded"
+_PROXY_HEADER = re.compile(
+    r"via|.*(forwarded|proxy).*"
+    r"|(.*-)?(client|real|remote|user|originating|connecting|socket|src)-?(ip(v?6)?|addr(ess)?)"
+    r"|(cf|cdn|x-envoy|x-original|x-amz|x-amzn|x-azure|x-appengine|x-auth-request|fastly|fly)-.*"
+    r"|((x-)?remote|x-webauth)-user|x-(scheme|cloud-trace-context)"
+)
+"""What proxies, balancers and login services add to a request, in lower case: by the words of such
+names, since each product has its own. A browser or program without a proxy sends none of them."""
 _BROWSER = "Mozilla/"
 """Every browser's name of itself begins so, and no page can change that without asking first."""
 _OURS = ("same-origin", "none")
@@ -58,7 +64,7 @@ class Access(Struct, frozen=True):
         else:  # a browser that says nothing may hide another site's page
             is_ours = not request.headers.get("User-Agent", "").startswith(_BROWSER)
         if not is_ours:
-            raise other_site()
+            raise other_site(_page(request))
 
     def check_change(self, request: Request) -> None:
         """Check a request that changes something: a page of this very server must have sent it.
@@ -69,7 +75,7 @@ class Access(Struct, frozen=True):
         origin = request.headers.get("Origin", "")
         site = request.headers.get("Sec-Fetch-Site", "same-origin")
         if site != "same-origin" or not self._is_own(_netloc(origin), request):
-            raise other_site()
+            raise other_site(_page(request))
 
     def _check_host(self, request: Request) -> None:
         host = host_of(request)
@@ -77,8 +83,9 @@ class Access(Struct, frozen=True):
         # Nobody can make an address of numbers lead here that is not ours.
         if host is None or not (is_loopback(host) or host in names or _is_address(host)):
             hint = say(
-                "Open TensorBoard at localhost, or name its host in TB_PRIVATEUSE1_HOSTS: see "
-                "docs/guide/shared-server.md."
+                "Open TensorBoard at localhost, or start it with {setting}: see "
+                "docs/guide/shared-server.md.",
+                setting=_setting(_netloc_of(request)),
             )
             message = say("The name in this address is not one of this server.")
             raise TraceError("foreign_host", message, hint)
@@ -103,9 +110,8 @@ def is_local(request: Request) -> bool:
 
     A proxy shows by what it adds to a request, or by its page's address.
     """
-    for name in request.headers.keys():  # noqa: SIM118  (its items are pairs)
-        if name.lower() in _PROXY_HEADERS or name.lower().startswith(_FORWARDED):
-            return False
+    if any(_PROXY_HEADER.fullmatch(name.lower()) for name, _ in request.headers):
+        return False
     host, page = host_of(request), _page(request)
     if host is None or page not in (None, _netloc_of(request)):
         return False
@@ -130,9 +136,19 @@ def is_loopback(host: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def other_site() -> TraceError:
-    """Return the error for a request of another site's page."""
-    return TraceError("other_site", say("Another site's page may not do this."))
+def other_site(page: str | None = None) -> TraceError:
+    """Return the error for a request of another site's page, of this host and port if known."""
+    hint = say(
+        "If this is TensorBoard's own address behind a proxy, start it with {setting}: see "
+        "docs/guide/shared-server.md.",
+        setting=_setting(page or ""),
+    )
+    return TraceError("other_site", say("Another site's page may not do this."), hint)
+
+
+def _setting(netloc: str) -> str:
+    """Return the setting that makes a host and port one of the server's names."""
+    return f"{VARIABLE}={netloc if _HOST.fullmatch(netloc) else 'NAME'}"
 
 
 def _is_address(host: str) -> bool:

@@ -188,6 +188,24 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
                 total -= size
 
 
+def give_up(directory: Path, wanted_bytes: int) -> int:
+    """Remove what was not used for longest until these bytes are free; return how many are.
+
+    For a disk that is full, whatever the bounds: parts and traces alike. Returns 0 if there is
+    nothing left that can be removed.
+    """
+    freed = 0
+    try:
+        traces, parts = _stored(directory)
+    except OSError:  # deleted meanwhile, or closed to us
+        return 0
+    for _, size, path in sorted(traces + parts):
+        if freed >= wanted_bytes:
+            break
+        freed += size if evict(path) else 0
+    return freed
+
+
 class DiskUse(Struct, frozen=True):
     """The use of a cache directory."""
 

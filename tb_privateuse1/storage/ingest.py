@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import logging
 import time
@@ -27,12 +28,15 @@ from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.memory_budget import size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 _LOOK_S = 0.25
 _NOT_ITS_OWN = ("canceled", "closed", "reader_stalled", "out_of_memory")
 """Errors while another recording is read that say nothing of it."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""The disk is full, or what this user may have of it."""
 _log = logging.getLogger(__name__)
 
 
@@ -190,11 +194,27 @@ def without_paths(message: str, files: TraceFiles) -> str:
 
 
 def save(trace: Trace, targets: Sequence[Path]) -> Path | None:
-    """Write a trace to the first of these files that can be written; None if none can."""
+    """Write a trace to the first of these files that can be written; None if none can.
+
+    On a full disk the directory of the file gives up what was not used for longest.
+    """
     for target in targets:
         try:
-            disk_cache.write_trace(trace, target)
+            _save_at(trace, target)
             return target
         except OSError:
             _log.info("%s", traceback.format_exc(limit=0))
     return None
+
+
+def _save_at(trace: Trace, target: Path) -> None:
+    """Write a trace. Raises OSError, of a full disk only if nothing more can be given up."""
+    while True:
+        try:
+            disk_cache.write_trace(trace, target)
+            return
+        except OSError as error:
+            if error.errno not in _FULL or not cache_directory.give_up(
+                target.parent, size_bytes(trace)
+            ):
+                raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import numpy as np
@@ -33,6 +32,7 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
+    MOST_STEPS,
     OffsetOption,
     WindowOption,
     check_page,
@@ -94,6 +94,8 @@ class Diff(Result, frozen=True):
     allocators: tuple[DiffAllocator, ...]
     """What operators allocate per step, the greatest change first."""
     steps: tuple[DiffStep, ...]
+    """The first 500 of ``pairs_total``."""
+    pairs_total: int
     by: By
     time: Time
     base_steps: int
@@ -133,13 +135,12 @@ def diff(
     check_page(limit, offset)
     windows = chosen_window(trace, step, window), chosen_window(base, base_step, window)
     now_steps, base_steps = (one.compared_steps for one in windows)
-    unit = _compared_time(trace, base, by, time)
+    unit, repeats = _compared_time(trace, base, by, time), same_steps(*windows)
     now, old = (items_per_step.items_per_step(one, by) for one in windows)
     base_names: dict[Name, str] = {}
     if by == "kernels":
         old, base_names = rename_kernels(old, base, trace, base_steps, now_steps)
     counts = len(base_steps), len(now_steps)
-    repeats = same_steps(*windows)
     rows, total = compare_rows(
         old, now, by, unit, counts, base_names, slice(offset, offset + limit), repeats=repeats
     )
@@ -156,7 +157,8 @@ def diff(
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
-        steps=tuple(_paired(windows[1], windows[0])),
+        steps=_paired(windows[1], windows[0]),
+        pairs_total=max(counts),
         by=by,
         time=unit,
         base_steps=len(base_steps),
@@ -235,12 +237,15 @@ def _figure(name: str, old: Sample, now: Sample, bound: int | None, repeats: boo
     )
 
 
-def _paired(base: Window, now: Window) -> Iterator[DiffStep]:
-    """Return pairs: the n-th of the one beside the n-th of the other."""
-    for n in range(max(len(base.compared_steps), len(now.compared_steps))):
-        a, b = _one(base, n), _one(now, n)
-        change = None if a[1] is None or b[1] is None else b[1] - a[1]
-        yield DiffStep(base=a[0], now=b[0], base_ns=a[1], now_ns=b[1], change_ns=change)
+def _paired(base: Window, now: Window) -> tuple[DiffStep, ...]:
+    """Return the first pairs: the n-th of the one beside the n-th of the other."""
+    count = max(len(base.compared_steps), len(now.compared_steps))
+    return tuple(_pair(_one(base, n), _one(now, n)) for n in range(min(count, MOST_STEPS)))
+
+
+def _pair(base: tuple[str | None, int | None], now: tuple[str | None, int | None]) -> DiffStep:
+    change = None if base[1] is None or now[1] is None else now[1] - base[1]
+    return DiffStep(base[0], now[0], base[1], now[1], change)
 
 
 def _median(window: Window) -> int | None:

@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.memory import allocations, devices
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import device_use
 from tb_privateuse1.analysis.simulation.verdict import steady_verdict
-from tb_privateuse1.analysis.steps.table import step_spread, step_table
+from tb_privateuse1.analysis.steps.table import step_spread
 from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.model import Timeline, Trace
@@ -117,10 +117,12 @@ class History(Result, frozen=True):
 def figures(trace: Trace) -> HistoryRow:
     """Return the figures of one trace."""
     # A trace without steps has one of its whole length, which is no step's time.
-    window, steps = Window(trace, "steady"), step_table(trace)
-    complete = [steps[row] for row in window.complete_steps if "#" in steps[row].name]
-    spread = step_spread(complete, window.time if window.is_cut else None)
-    number = complete[0].name.rpartition("#")[2] if complete else ""
+    window = Window(trace, "steady")
+    names = trace.steps.name[window.complete_steps]
+    marked = np.array(["#" in trace.text(name) for name in names.tolist()], np.bool_)
+    complete = window.complete_steps[marked]
+    spread = step_spread(trace, complete, window.time if window.is_cut else None)
+    number = trace.text(names[marked][0]).rpartition("#")[2] if len(complete) else ""
     used, use = (
         utilization(trace, window.steps, window.time),
         device_use(trace, window.complete_steps, window.time, window.kernels),

@@ -37,7 +37,13 @@ from tb_privateuse1.trace.model import MISSING, Memory, Trace
 from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Provenance, Result, provenance
-from tb_privateuse1.views.shared_options import OffsetOption, StepOption, chosen_window, step_row
+from tb_privateuse1.views.shared_options import (
+    OffsetOption,
+    StepOption,
+    chosen_window,
+    page_of,
+    step_row,
+)
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 
@@ -80,6 +86,8 @@ class MemoryUse(Result, frozen=True):
     basis: Literal["allocated", "change"] | None
     """``change``: the trace has no Total Allocated, the curve is the sum of Bytes from 0."""
     steps: tuple[MemoryStep, ...]
+    """At most 500 of ``memory_steps_total``: the first ones, or those around the chosen one."""
+    memory_steps_total: int
     alive: tuple[AliveRow, ...]
     alive_modules: tuple[AliveModule, ...]
     """The same by class of module and phase."""
@@ -154,7 +162,8 @@ def memory(
         window=_window(events, level, start, end) if shown else None,
         growth=growth,
         basis=("allocated" if level.has_totals else "change") if shown else None,
-        steps=steps,
+        steps=_listed(steps, step),
+        memory_steps_total=len(steps),
         **_alive(trace, events, level, blocks, peak),
         remaining_modules=modules,
         remaining_functions=functions,
@@ -178,6 +187,12 @@ def _alive(
         "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
         "alive_functions": alive_functions(trace, events, level, blocks, peak),
     }
+
+
+def _listed(steps: tuple[MemoryStep, ...], step: int | None) -> tuple[MemoryStep, ...]:
+    """Return the first steps, or those around the chosen one."""
+    row = next((i for i, one in enumerate(steps) if one.name.endswith(f"#{step}")), None)
+    return steps[page_of(row)]
 
 
 def _selected(

@@ -36,6 +36,8 @@ from tb_privateuse1.analysis.steps.table import (
     Average,
     Spread,
     Step,
+    StepCounts,
+    count_steps,
     step_averages,
     step_spread,
     step_table,
@@ -44,12 +46,24 @@ from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import isolate_fields
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, UNKNOWN, Kernels, Trace
 from tb_privateuse1.views.result import Provenance, Result, provenance
-from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
+from tb_privateuse1.views.shared_options import (
+    MOST_STEPS,
+    OffsetOption,
+    StepOption,
+    WindowOption,
+    check_page,
+    chosen_window,
+    step_row,
+)
+
+_MOST_STEPS = 5_000
+"""A list of 5,000 steps takes 14 MB as JSON, with their accounts."""
 
 
 class Totals(Struct, frozen=True):
@@ -108,6 +122,11 @@ class Overview(Result, frozen=True):
     duration_ns: int
     """The recording's length."""
     steps: tuple[Step, ...]
+    """At most ``limit`` of them: all other figures are of all steps."""
+    steps_total: int
+    steps_offset: int
+    """How many steps come before the first of ``steps``."""
+    step_counts: StepCounts
     average_step_ns: int | None
     """Mean duration of the window's complete steps, or of iterations without steps; null if none
     is."""
@@ -136,7 +155,7 @@ class Overview(Result, frozen=True):
     device_accounts: tuple[DeviceAccount, ...]
     """The same of each device; empty with only one."""
     account_steps: tuple[StepAccount, ...]
-    """The same of the window of each step."""
+    """The same of the window of each of ``steps``."""
     idle_before: tuple[AwaitedOperator, ...]
     """The operators before whose activities the device was idle for longest, in the windows."""
     top_operators: tuple[top_lists.Share, ...]
@@ -155,27 +174,50 @@ def overview(
     step: StepOption = None,
     window: WindowOption = "steady",
     brief: Annotated[bool, "without kind of recording, verdict, account and top lists"] = False,
+    around: Annotated[
+        int | None, "the N of a step that is in the list; by default the step"
+    ] = None,
+    offset: OffsetOption = 0,
+    limit: Annotated[int, "at most this many steps in the list"] = MOST_STEPS,
 ) -> Overview:
     """The limit, the steps and the totals of a window: the steady part, a step, or everything.
 
     ``brief`` is what all pages need first, the rest is null or empty. Raises TraceError
-    ``unknown_step``.
+    ``unknown_step`` or ``bad_option``.
     """
     part = chosen_window(trace, step, window)
+    row = step_row(trace, step if around is None else around)
+    listed = _listed_rows(len(trace.steps), row, offset, limit)
     first = BUDGET.compute(trace, ("overview", part.key), lambda: _first_figures(part))
+    first = replace(first, steps=step_table(trace, listed), steps_offset=listed.start)
     if brief:
         return first
-    cards, failures = isolate_fields(_cards(part))
+    cards, failures = isolate_fields(_cards(part, listed))
     return replace(first, **cards, failures=failures)
 
 
-def _cards(window: Window) -> dict[str, Callable[[], dict[str, Any]]]:
+def _listed_rows(count: int, row: int | None, offset: int, limit: int) -> slice:
+    """Return the rows of the listed steps: those from ``offset``, or the page that has ``row``.
+
+    Raises TraceError ``bad_option``.
+    """
+    check_page(limit, offset)
+    if limit > _MOST_STEPS:
+        message = say("limit must be at most {most} here.", most=_MOST_STEPS)
+        raise TraceError("bad_option", message)
+    if row is not None and limit and not offset <= row < offset + limit:
+        offset = row // limit * limit
+    offset = min(offset, count)
+    return slice(offset, min(offset + limit, count))
+
+
+def _cards(window: Window, listed: slice) -> dict[str, Callable[[], dict[str, Any]]]:
     """Return what computes the fields of each card that a brief overview leaves out."""
     trace = window.trace
     return {
         say("The verdict"): lambda: {"verdict": _verdict(window)},
         say("The kind of recording"): lambda: {"recording": summary(trace)},
-        say("The account of time"): lambda: _account_fields(window),
+        say("The account of time"): lambda: _account_fields(window, listed),
         say("Awaited operators"): lambda: {"idle_before": awaited_operators(trace, window.time)},
         say("The list of operators"): lambda: {"top_operators": top_lists.top_operators(window)},
         say("The list of kernels"): lambda: {"top_kernels": top_lists.top_kernels(window)},
@@ -189,23 +231,22 @@ def _verdict(window: Window) -> Verdict | None:
     return verdict(window.trace, window.part)
 
 
-def _account_fields(window: Window) -> dict[str, Any]:
+def _account_fields(window: Window, listed: slice) -> dict[str, Any]:
     trace = window.trace
     whole, devices = BUDGET.compute(trace, ("accounts", window.key), lambda: _accounts(window))
-    steps = step_accounts(trace) if whole else ()
+    steps = step_accounts(trace, listed) if whole else ()
     return {"account": whole, "device_accounts": devices, "account_steps": steps}
 
 
 def _first_figures(window: Window) -> Overview:
-    """Return the brief overview."""
+    """Return the brief overview without its list of steps."""
     trace = window.trace
-    steps = step_table(trace)
     # A single step is compared with the steady ones.
     averaged = Window(trace, "steady") if window.kind == "step" else window
     cut, rows = averaged.time if averaged.is_cut else None, averaged.complete_steps
     spread = iteration_spread(trace)
     if has_steps(trace):  # else one row stands for all of the recording
-        spread = step_spread([steps[row] for row in rows.tolist()], cut)
+        spread = step_spread(trace, rows, cut)
     used = utilization(trace, window.steps, window.time)
     kernels = trace.kernels.take(window.kernels)
     use = BUDGET.compute(
@@ -221,7 +262,10 @@ def _first_figures(window: Window) -> Overview:
         run=trace_labels.run(trace),
         contents=contents(trace),
         duration_ns=trace.end_ns,
-        steps=steps,
+        steps=(),
+        steps_total=len(trace.steps),
+        steps_offset=0,
+        step_counts=count_steps(trace),
         average_step_ns=spread.mean_ns if spread else None,
         average_step_bound_ns=spread.bound_ns if spread else None,
         spread=spread,

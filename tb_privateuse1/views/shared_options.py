@@ -22,11 +22,20 @@ StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default no singl
 WindowOption = Annotated[Literal["steady", "all"], "steady: steps that repeat; all: everything"]
 OffsetOption = Annotated[int, "how many rows to skip"]
 
+MOST_STEPS = 500
+"""An answer lists 500 steps by default: a chart of more has less than a pixel for each."""
+
 
 def check_page(limit: int, offset: int) -> None:
     """Raise TraceError ``bad_option`` unless both can be numbers of rows."""
     if limit < 0 or offset < 0:
         raise TraceError("bad_option", say("limit and offset must be at least 0."))
+
+
+def page_of(row: int | None) -> slice:
+    """Return the rows of the page of ``MOST_STEPS`` steps that has a row; by default the first."""
+    first = (row or 0) // MOST_STEPS * MOST_STEPS
+    return slice(first, first + MOST_STEPS)
 
 
 def chosen_ranks(only: str | None) -> frozenset[int] | None:

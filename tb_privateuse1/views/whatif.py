@@ -31,7 +31,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.advice import advised
 from tb_privateuse1.views.result import Provenance, Result, provenance
-from tb_privateuse1.views.shared_options import StepOption, WindowOption, chosen_window
+from tb_privateuse1.views.shared_options import MOST_STEPS, StepOption, WindowOption, chosen_window
 from tb_privateuse1.views.signature import heavy
 
 _MOST = 500
@@ -118,6 +118,8 @@ class WhatIf(Result, frozen=True):
     replay_error_share: float | None
     """By how much of a step the replay of what is known misses it: what trust rests on."""
     steps: tuple[PredictedStep, ...]
+    """The first 500 of ``predicted_total``; means are of all."""
+    predicted_total: int
     classes: tuple[PathClass, ...]
     path: tuple[PathRow, ...]
     """At most 500 of ``path_rows``."""
@@ -176,10 +178,8 @@ def whatif(
         gain_high_ns=total.high_ns if len(rows) else None,
         replayed_ns=replayed,
         replay_error_share=error,
-        steps=tuple(
-            _predicted(replay, forecast, step, length)
-            for step, length in zip(replay.steps.tolist(), lengths.tolist(), strict=True)
-        ),
+        steps=_first_steps(replay, forecast, lengths),
+        predicted_total=len(replay.steps),
         classes=_classes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
@@ -223,6 +223,13 @@ def _ranking(
 def _missed_ns(replay: ReplayedPart) -> int:
     """Return how much longer the replay of what is known is than a step of the recording."""
     return round(float((replay.base.bare - replay.base.held)[replay.steps].mean()))
+
+
+def _first_steps(
+    replay: ReplayedPart, forecast: Prediction, lengths_ns: I64
+) -> tuple[PredictedStep, ...]:
+    steps = zip(replay.steps[:MOST_STEPS].tolist(), lengths_ns[:MOST_STEPS].tolist(), strict=True)
+    return tuple(_predicted(replay, forecast, step, length) for step, length in steps)
 
 
 def _predicted(

@@ -559,6 +559,7 @@ export interface Diff {
   memory: DiffMemory[];
   allocators: DiffAllocator[];
   steps: DiffStep[];
+  pairs_total: number;
   by: "operators" | "shapes" | "kernels" | "modules" | "annotations";
   time: "device" | "host";
   base_steps: number;
@@ -1299,6 +1300,7 @@ export interface MemoryUse {
   growth: MemoryGrowth | null;
   basis: "allocated" | "change" | null;
   steps: MemoryStep[];
+  memory_steps_total: number;
   alive: AliveRow[];
   alive_modules: AliveModule[];
   alive_functions: AliveFunction[];
@@ -1577,6 +1579,9 @@ export interface Overview {
   contents: ("kernels" | "calls" | "modules" | "functions" | "memory" | "counters")[];
   duration_ns: number;
   steps: Step[];
+  steps_total: number;
+  steps_offset: number;
+  step_counts: StepCounts;
   average_step_ns: number | null;
   average_step_bound_ns: number | null;
   spread: Spread | null;
@@ -1871,6 +1876,7 @@ export interface RecordingSummary {
   hint: string;
   phases: RecordingPhase[];
   judged_steps: string[];
+  judged_steps_total: number;
   judged_ns: number;
   steady_step_ns: number | null;
   iterations: number | null;
@@ -2289,7 +2295,7 @@ export interface StepClass {
   ns: number;
 }
 
-/** How many steps the recording has: its list in a report may be shorter. */
+/** How many steps a recording has: a list of them may be shorter. */
 export interface StepCounts {
   numbered: number;
   complete: number;
@@ -2458,6 +2464,7 @@ export interface WhatIf {
   replayed_ns: number | null;
   replay_error_share: number | null;
   steps: PredictedStep[];
+  predicted_total: number;
   classes: PathClass[];
   path: PathRow[];
   path_rows: number;
@@ -2522,7 +2529,7 @@ export interface Results extends Views {
 
 /** The query of each view and lookup. */
 export interface Options {
-  overview: { step?: number | null; window?: "steady" | "all"; brief?: boolean };
+  overview: { step?: number | null; window?: "steady" | "all"; brief?: boolean; around?: number | null; offset?: number; limit?: number };
   advice: { step?: number | null; window?: "steady" | "all" };
   whatif: { changes?: string | null; step?: number | null; window?: "steady" | "all"; ranking?: boolean; limit?: number };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };

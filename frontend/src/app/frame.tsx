@@ -8,7 +8,7 @@ import { useLatestCallback } from "../lib/use-latest-callback";
 import { useWidth } from "../lib/use-width";
 import { Help } from "./help";
 import { traceOf, useLatest, useRuns, useView, type Latest } from "../state/use-result";
-import { select, type Selected } from "../state/selection";
+import { rowOfStep, select, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { t } from "../i18n";
 import { RecordControl } from "./record-control";
@@ -137,13 +137,22 @@ function OfTrace({
 /** The overview over all steps: the step selector, the badges and the chart need it whatever is
  * selected. A page that does without goes before. */
 function useBase(selected: Selected, page: Page): Latest<Overview> {
-  const base = useView("overview", selected, { brief: true }, null, page.alone !== undefined);
+  const patient = page.alone !== undefined;
+  const first = useView("overview", selected, { brief: true }, null, patient);
+  // Of many steps the first ones are listed: another request has those around the selected one.
+  const { step } = selected.place;
+  const isFar = step !== null && first.loaded.status === "ready" && isUnlisted(first.loaded.value, step);
+  const far = useView("overview", selected, isFar ? { brief: true, around: step } : null, null, patient);
+  const base = isFar && far.loaded.status === "ready" ? far : first;
   // A trace may change, or be listed only after it was asked for: the page stays until it is known
   // that reading takes its time, so that nothing typed is lost.
   const latest = useLatest(base, traceOf(selected.place));
   const takesTime = base.loaded.status === "loading" && base.loaded.progress !== null;
   return takesTime ? { ...base, isStale: false } : latest;
 }
+
+const isUnlisted = ({ steps, steps_total: total }: Overview, step: number): boolean =>
+  steps.length < total && rowOfStep(steps, step) === -1;
 
 /** Below it, what stands side by side on a page stands one below the other: beside the inspector there
  * may be little room in a wide window. */

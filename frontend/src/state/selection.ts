@@ -1,5 +1,5 @@
 // The selected trace: from the URL and the runs in the logdir.
-import type { Run, Runs, Span, Worker } from "../api/types";
+import type { Overview, Run, Runs, Span, Worker } from "../api/types";
 import type { Place } from "../api/client";
 import type { State } from "./url";
 import { t } from "../i18n";
@@ -89,7 +89,16 @@ export function nameOf(name: string): string {
   return Object.hasOwn(t.traceNames, name) ? t.traceNames[name as keyof typeof t.traceNames] : name;
 }
 
-/** The row of a step among all the trace's steps; null for all of them. */
+/** The place of a step in a list of steps; null for all of them. */
 export function rowOfStep(steps: readonly { name: string }[], step: number | null): number | null {
   return step === null ? null : steps.findIndex((s) => stepNumber(s.name) === step);
+}
+
+/** The row of a step among all the trace's steps; the overview may list some. */
+export function rowInTrace(
+  overview: Pick<Overview, "steps" | "steps_offset">,
+  step: number | null,
+): number | null {
+  const row = rowOfStep(overview.steps, step);
+  return row === null || row < 0 ? row : overview.steps_offset + row;
 }

@@ -195,8 +195,9 @@ class _Chain:
 
     def _others(self, rest: intervals.Set) -> intervals.Set:
         """Take what other driving threads do."""
+        driving = self.roles.driving.tolist()
         for name, by_thread in self.activity.by_class:
-            own = [r for t, r in by_thread.items() if self.roles.driving[t]]
+            own = [r for t, r in by_thread.items() if driving[t]]
             if not own or not len(rest[0]):
                 continue
             columns = {

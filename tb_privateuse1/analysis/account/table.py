@@ -201,9 +201,9 @@ class StepAccount(Struct, frozen=True):
     """Those with time, in the order of ``classes.NAMES``."""
 
 
-def step_accounts(trace: Trace) -> tuple[StepAccount, ...]:
-    """Return the account of each step's window, in order of time."""
-    steps = trace.steps
+def step_accounts(trace: Trace, rows: slice) -> tuple[StepAccount, ...]:
+    """Return the account of the window of the steps in some rows, in order of time."""
+    steps = trace.steps.take(np.arange(len(trace.steps))[rows])
     times = class_times(trace, steps.start_ns, steps.end_ns)
     idle = sum((times[name] for name in IDLE if name in times), np.zeros(len(steps), np.int64))
     bounds = steps_bounds.idle_bounds(trace, idle)

@@ -98,7 +98,8 @@ class RecordingSummary(Struct, frozen=True):
     """What to record instead; empty if that would change nothing."""
     phases: tuple[RecordingPhase, ...]
     judged_steps: tuple[str, ...]
-    """Names of the judged steps; empty without steps or if nothing is judged."""
+    """Names of the first 500 judged steps; empty without steps or if nothing is judged."""
+    judged_steps_total: int
     judged_ns: int
     """Length of the judged time."""
     steady_step_ns: int | None
@@ -108,6 +109,10 @@ class RecordingSummary(Struct, frozen=True):
     iterations_source: IterationSource | None
     iteration_ns: int | None
     """Median time from the start of an iteration to that of the next; null of fewer than two."""
+
+
+_MOST_NAMES = 500
+"""As many steps as the overview lists by default."""
 
 
 def contents(trace: Trace) -> tuple[Content, ...]:
@@ -146,7 +151,8 @@ def summary(trace: Trace) -> RecordingSummary:
         sentence=sentence,
         hint=hint,
         phases=tuple(_phase(trace, phase) for phase in found),
-        judged_steps=tuple(names) if is_steps else (),
+        judged_steps=tuple(names[:_MOST_NAMES]) if is_steps else (),
+        judged_steps_total=len(names) if is_steps else 0,
         judged_ns=judged_ns,
         steady_step_ns=None if kind in _FILE_KINDS else part.steady_step_ns,
         iterations=len(repeated.start_ns) if repeated else None,

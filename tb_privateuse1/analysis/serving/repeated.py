@@ -27,7 +27,7 @@ def repeated_iterations(trace: Trace) -> list[tuple[int, int, int]]:
     found = iterations(trace)
     if found is None or found.source != "repetition" or len(found.start_ns) < 2:
         return []
-    if (call_tree.linked_forward(trace.ops) >= 0).any():
+    if (call_tree.linked_forward(trace) >= 0).any():
         return []
     start, end = found.start_ns, found.end_ns
     ops = trace.ops

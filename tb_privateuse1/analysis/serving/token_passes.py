@@ -150,7 +150,7 @@ def _of_thread(trace: Trace, rows: I64, calls: list[_Call]) -> list[Pass]:
 @memoize
 def _trained(trace: Trace) -> list[bool]:
     """Return by row of ``trace.ops`` whether a backward pass follows it."""
-    forward = call_tree.linked_forward(trace.ops)
+    forward = call_tree.linked_forward(trace)
     trained = np.zeros(len(trace.ops), np.bool_)
     trained[forward[forward >= 0]] = True
     inside: list[bool] = (call_tree.self_or_nearest(trace.ops.parent, trained) >= 0).tolist()

@@ -13,7 +13,10 @@ from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I64
+
+_ALL = slice(None)
 
 
 class Step(Struct, frozen=True):
@@ -58,6 +61,15 @@ class Step(Struct, frozen=True):
     """The part of ``communication_ns`` that runs on the host (gloo); it is measured."""
 
 
+class StepCounts(Struct, frozen=True):
+    """How many steps a recording has: a list of them may be shorter."""
+
+    numbered: int
+    complete: int
+    incomplete: int
+    primed: int
+
+
 class Spread(Struct, frozen=True):
     """A figure over the complete steps of a window."""
 
@@ -86,11 +98,24 @@ class Average(Struct, frozen=True):
     """The error bound of each of these figures; null if it is not known."""
 
 
-def step_table(trace: Trace) -> tuple[Step, ...]:
-    """Return the steps of a trace, in order of time."""
-    steps, parts = trace.steps, breakdown.known_parts(trace)
-    bounds = _bounds(trace)
-    bounded = np.where(parts["kernel"] == MISSING, MISSING, breakdown.bounded_kernels_ns(trace))
+def count_steps(trace: Trace) -> StepCounts:
+    """Return how many steps a trace has of each kind; those that torch marks have a number."""
+    steps = trace.steps
+    return StepCounts(
+        numbered=int(step_strings(trace.strings)[steps.name].sum()),
+        complete=int((~steps.incomplete & ~steps.primed).sum()),
+        incomplete=int(steps.incomplete.sum()),
+        primed=int((steps.primed & ~steps.incomplete).sum()),
+    )
+
+
+def step_table(trace: Trace, rows: slice = _ALL) -> tuple[Step, ...]:
+    """Return the steps of a trace in some rows, in order of time."""
+    steps = trace.steps.take(np.arange(len(trace.steps))[rows])
+    parts = {part: ns[rows] for part, ns in breakdown.known_parts(trace).items()}
+    bounds = {part: ns[rows] for part, ns in _bounds(trace).items()}
+    limited = breakdown.bounded_kernels_ns(trace)[rows]
+    bounded = np.where(parts["kernel"] == MISSING, MISSING, limited)
     columns: dict[str, list[Any]] = {
         "name": [trace.text(name) for name in steps.name.tolist()],
         "start_ns": steps.start_ns.tolist(),
@@ -99,14 +124,18 @@ def step_table(trace: Trace) -> tuple[Step, ...]:
         "primed": steps.primed.tolist(),
         "partial": steps.partial.tolist(),
         **{f"{part}_ns": _known(ns) for part, ns in parts.items()},
-        "duration_bound_ns": _known(steps_bounds.step_windows(trace).bound(steps)),
+        "duration_bound_ns": _known(_duration_bounds(trace)[rows]),
         **{f"{part}_bound_ns": _known(ns) for part, ns in bounds.items()},
         "kernel_bounded_ns": _known(bounded),
-        "communication_host_ns": breakdown.communication_on_host(trace).tolist(),
+        "communication_host_ns": breakdown.communication_on_host(trace)[rows].tolist(),
     }
     # Positional arguments: for thousands of steps much faster than keywords.
     order = [columns[name] for name in Step.__struct_fields__]
     return tuple(map(Step, *order))
+
+
+def _duration_bounds(trace: Trace) -> I64:
+    return steps_bounds.step_windows(trace).bound(trace.steps)
 
 
 @memoize
@@ -125,22 +154,18 @@ def _greatest(bounds_ns: I64) -> int | None:
     return None if (bounds_ns == MISSING).any() else int(bounds_ns.max())
 
 
-def step_spread(steps: Sequence[Step], time: intervals.Set | None = None) -> Spread | None:
-    """Return the spread over complete steps that were not primed; None without any.
+def step_spread(trace: Trace, rows: I64, time: intervals.Set | None = None) -> Spread | None:
+    """Return the spread over those of some steps that are complete and not primed.
 
-    Of their length, ``time`` counts; None counts all.
+    Of their length, ``time`` counts; None counts all. Returns None without any such step.
     """
-    steps = [step for step in steps if not step.incomplete and not step.primed]
-    if not steps:
+    steps = trace.steps
+    rows = rows[~steps.incomplete[rows] & ~steps.primed[rows]]
+    if not len(rows):
         return None
-    start = np.array([step.start_ns for step in steps])
-    length = np.array([step.duration_ns for step in steps])
-    if time is not None:
-        length = intervals.covered_length(time, start, start + length)
-    bounds = [step.duration_bound_ns for step in steps]
-    known = [b for b in bounds if b is not None]
-    bound_ns = max(known) if len(known) == len(bounds) else None
-    return spread_of(length.tolist(), bound_ns)
+    start, end = steps.start_ns[rows], steps.end_ns[rows]
+    length = end - start if time is None else intervals.covered_length(time, start, end)
+    return spread_of(length.tolist(), _greatest(_duration_bounds(trace)[rows]))
 
 
 def spread_of(durations: Sequence[int], bound_ns: int | None) -> Spread:

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 
 class Counts(Struct, frozen=True):
@@ -77,30 +78,67 @@ def launching_threads(trace: Trace) -> I64:
     return np.where(kernels.launch >= 0, by_call, by_op).astype(np.int64)
 
 
+class _ByThread(Struct, frozen=True):
+    """The rows of a table by thread, so that looking at every thread reads each row once."""
+
+    order: I64
+    first: I64
+
+    def rows(self, thread: int) -> I64:
+        """Return the rows of a thread, in their order."""
+        return self.order[self.first[thread] : self.first[thread + 1]]
+
+
+def _by_thread(threads: I32, count: int) -> _ByThread:
+    order = np.argsort(threads, kind="stable")
+    return _ByThread(order, np.searchsorted(threads[order], np.arange(count + 1)))
+
+
+class _Rows(Struct, frozen=True):
+    """The rows of each thread."""
+
+    ops: _ByThread
+    innermost: Bools
+    """By row of ``trace.ops``, whether it is an operator that calls no others."""
+    frames: _ByThread
+    calls: _ByThread
+
+
+@memoize
+def _rows(trace: Trace) -> _Rows:
+    ops, count = trace.ops, len(trace.threads)
+    calls_others = np.zeros(len(ops) + 1, np.bool_)
+    calls_others[ops.parent] = True
+    return _Rows(
+        ops=_by_thread(ops.thread, count),
+        innermost=(ops.kind == OPERATOR) & ~calls_others[:-1] & ~step_rows(trace),
+        frames=_by_thread(trace.frames.thread, count),
+        calls=_by_thread(trace.launches.thread, count),
+    )
+
+
 def sure_work(trace: Trace, thread: int) -> intervals.Set:
     """Return when a thread surely works: in runtime calls, and at the edges of its ranges.
 
     Between the edges of an operator, an annotation or a Python frame it may wait for another
     thread. An edge counts as 1 ns.
     """
-    ops, frames, calls = trace.ops, trace.frames, trace.launches
-    op, frame = np.flatnonzero(ops.thread == thread), np.flatnonzero(frames.thread == thread)
+    ops, frames, calls, rows = trace.ops, trace.frames, trace.launches, _rows(trace)
+    op, frame = rows.ops.rows(thread), rows.frames.rows(thread)
     edges = intervals.union_of_points(
         np.concatenate(
             (ops.start_ns[op], frames.start_ns[frame], ops.end_ns[op] - 1, frames.end_ns[frame] - 1)
         )
     )
-    call = np.flatnonzero(calls.thread == thread)
+    call = rows.calls.rows(thread)
     return intervals.merge(edges, (calls.start_ns[call], calls.end_ns[call]))
 
 
 def full_work(trace: Trace, thread: int) -> intervals.Set:
     """Return when a thread works if it never waits: also in operators that call no others."""
-    ops = trace.ops
-    calls_others = np.zeros(len(ops) + 1, np.bool_)
-    calls_others[ops.parent] = True
-    working = (ops.kind == OPERATOR) & (ops.thread == thread) & ~calls_others[:-1]
-    innermost = np.flatnonzero(working & ~step_rows(trace))
+    ops, rows = trace.ops, _rows(trace)
+    own = rows.ops.rows(thread)
+    innermost = own[rows.innermost[own]]
     sure = sure_work(trace, thread)
     return intervals.union(
         np.concatenate((sure[0], ops.start_ns[innermost])),

@@ -45,6 +45,10 @@ _MOSTLY = 0.8
 _MOST_THREADS = 32
 """Of more threads, those with the most events are compared with each other."""
 
+_MOST_COMPARED = 1_000
+"""Of more threads, those with the most events are compared with the main thread, as on the
+timeline. The others keep the role that their own events give."""
+
 _PROGRAM = (call_tree.LOADER, "Optimizer.")
 """Ranges that torch makes in the thread of the training loop."""
 
@@ -86,10 +90,20 @@ def thread_roles(trace: Trace) -> Roles:
         role[main] = MAIN
     role[~counts.active] = NONE
     workers = working[working != main] if main != NONE else working[:0]
-    turns = _turns(trace, main, workers.tolist(), role, backward)
+    role[workers[backward[workers] > 0]] = AUTOGRAD
+    turns = _turns(trace, main, _fullest(workers, counts).tolist(), role, backward)
     found = _results(trace, counts, role, turns)
     _name_loaders(role, found, main)
     return Roles(role, main, turns, found)
+
+
+def _fullest(threads: I64, counts: activity.Counts) -> I64:
+    """Return those of some threads that are compared with another one, in their order."""
+    if len(threads) <= _MOST_COMPARED:
+        return threads
+    events = counts.operators + counts.annotations + counts.calls + counts.frames
+    most = np.argsort(-events[threads], kind="stable")[:_MOST_COMPARED]
+    return threads[np.sort(most)]
 
 
 def _results(trace: Trace, counts: activity.Counts, role: I8, turns: tuple[Turns, ...]) -> Results:
@@ -124,7 +138,7 @@ def _turns(
         work = activity.full_work(trace, worker)
         found = turns_between(main, own, worker, work, trace.end_ns)
         taking = takes_turns(own, work, found, len(workers))
-        if backward[worker] > 0 or (taking and role[worker] == launching):
+        if taking and role[worker] == launching:
             role[worker] = AUTOGRAD
         elif taking and role[worker] == OTHER:
             # The main thread waits for its results, and it launches nothing.
@@ -215,7 +229,7 @@ def _main_thread(
         if (able & ~unlikely).any():
             able &= ~unlikely
     most = int(np.argmax(np.where(able, amount, NONE)))
-    for other in np.flatnonzero(able).tolist():
+    for other in _fullest(np.flatnonzero(able), counts).tolist():
         if other == most:
             continue
         one, work = activity.sure_work(trace, other), activity.full_work(trace, most)

@@ -9,15 +9,23 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.trace_files import is_unchanged
+from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.engines.engine import Reading, open_stored
 from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.storage.jobs import vanished_error
 from tb_privateuse1.storage.processor_count import processes_for_one
 from tb_privateuse1.storage.reader_process import in_process
 from tb_privateuse1.storage.worker_process import Waiting
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
+
+_MEMORY = "/dev/shm"
+"""Linux's file system in memory."""
 
 
 class LocalEngine:
@@ -55,8 +63,19 @@ class LocalEngine:
         self._waiting.close()
 
     def _in_process(self, reading: Reading, processes: int) -> Trace | RankPart:
+        *others, last = _spare_places()
+        for place in others:
+            try:
+                return self._by_way_of(place, reading, processes)
+            except TraceError as error:
+                if error.code != "no_room":
+                    raise
+        return self._by_way_of(last, reading, processes)
+
+    def _by_way_of(self, place: str, reading: Reading, processes: int) -> Trace | RankPart:
+        """Read a trace into the cache, or else into a directory of its own in ``place``."""
         name = reading.paths[0].name
-        spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", name)
+        spare = Path(place, f"tb_privateuse1-{os.urandom(8).hex()}", name)
         try:
             # From the cache another server may remove it before it is opened here.
             for targets in ([*reading.paths, spare], [spare]):
@@ -70,7 +89,8 @@ class LocalEngine:
                     processes,
                 )
                 if (stored := open_stored(written, reading)) is not None:
-                    return stored
+                    is_spare = written == spare and len(targets) > 1
+                    return _unstored(stored, reading) if is_spare else stored
         finally:
             shutil.rmtree(spare.parent, ignore_errors=True)
         raise vanished_error(reading.files)
@@ -78,5 +98,29 @@ class LocalEngine:
 
 def _here(reading: Reading) -> Trace:
     trace = ingest(reading.files, reading.progress, reading.paths, reading.vendors)
-    save(trace, reading.paths if is_unchanged(reading.files) else [])
-    return trace
+    if not is_unchanged(reading.files) or save(trace, reading.paths) is not None:
+        return trace
+    return _with_word(trace)
+
+
+def _spare_places() -> list[str]:
+    """Return where a trace passes from its reader to the server if the cache has no room.
+
+    The second one is memory: a full disk often has the temporary directory, too.
+    """
+    places = [tempfile.gettempdir()]
+    return [*places, _MEMORY] if os.access(_MEMORY, os.W_OK) else places
+
+
+def _unstored(made: Trace | RankPart, reading: Reading) -> Trace | RankPart:
+    """Return what was read and not stored, with a word about that; a part has no place for it."""
+    return _with_word(made) if isinstance(made, Trace) and is_unchanged(reading.files) else made
+
+
+def _with_word(trace: Trace) -> Trace:
+    message = say(
+        "This trace could not be stored in the cache: it is only in memory, and read again later."
+    )
+    hint = say("Set TB_PRIVATEUSE1_CACHE to a directory with room for it.")
+    found = (*trace.meta.findings, Finding("not_stored", message, hint, severity="info"))
+    return replace(trace, meta=replace(trace.meta, findings=found))

@@ -147,17 +147,65 @@ def test_the_page_of_a_proxy_that_renames_the_host_is_ours_if_it_is_named() -> N
         ({"address": ""}, False),
         ({"Host": "10.0.0.7"}, False),
         ({"Referer": "https://tb.example/", "Sec-Fetch-Site": "same-origin"}, False),
-        ({"X-Forwarded-For": "127.0.0.1"}, False),
-        ({"X-Forwarded-Proto": "https"}, False),
-        ({"X-Real-IP": "127.0.0.1"}, False),
-        ({"Forwarded": "for=127.0.0.1"}, False),
-        ({"Via": "1.1 proxy"}, False),
     ],
 )
 def test_clients_of_this_machine(headers: dict[str, Any], is_local: bool) -> None:
     assert access.is_local(request(**headers)) is is_local
 
 
+@pytest.mark.parametrize(
+    "name",
+    # nginx, Apache, HAProxy, Envoy, Traefik, Squid, Kong
+    ["Forwarded", "Via", "X-Real-IP", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host",
+     "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Server", "X-Forwarded-Ssl",
+     "X-Forwarded", "Forwarded-For", "X-Envoy-External-Address", "X-Envoy-Internal", "X-Scheme",
+     "X-Original-Forwarded-For", "X-Original-URI", "Proxy-Connection", "X-Proxy-User-IP",
+     # networks that deliver content, and clouds
+     "CF-Connecting-IP", "CF-Connecting-IPv6", "CF-Ray", "CF-Visitor", "True-Client-IP",
+     "Fastly-Client-IP", "Ali-CDN-Real-IP", "CDN-Src-IP", "X-Amz-Cf-Id", "X-Amzn-Trace-Id",
+     "X-Azure-ClientIP", "X-Azure-SocketIP", "X-AppEngine-User-IP", "X-Cloud-Trace-Context",
+     "Fly-Client-IP",
+     # balancers and application servers
+     "Client-IP", "X-Client-IP", "X-Cluster-Client-IP", "Proxy-Client-IP", "WL-Proxy-Client-IP",
+     "X-Remote-IP", "X-Remote-Addr", "X-Originating-IP", "X-Remote-Address",
+     # login services, and Jupyter's proxy
+     "X-Auth-Request-User", "X-Forwarded-User", "Remote-User", "X-Remote-User", "X-WebAuth-User",
+     "X-Forwarded-Access-Token", "X-Forwarded-Context", "X-ProxyContextPath"],
+)  # fmt: skip
+@pytest.mark.parametrize("form", [str, str.lower, str.upper])
+def test_what_proxies_add_means_another_machine(name: str, form: Any) -> None:
+    assert not access.is_local(request(**{form(name): "127.0.0.1"}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Accept", "Accept-Encoding", "Accept-Language", "Access-Control-Request-Method",
+     "Authorization",
+     "Cache-Control", "Connection", "Content-Length", "Content-Type", "Cookie", "DNT",
+     "Device-Memory",
+     "Expect", "If-Modified-Since", "If-None-Match", "Keep-Alive", "Origin-Agent-Cluster", "Pragma",
+     "Priority", "Range", "Save-Data", "Sec-CH-UA", "Sec-Fetch-Dest", "Sec-GPC", "TE", "Upgrade",
+     "Upgrade-Insecure-Requests", "User-Agent", "X-Requested-With", "X-TensorBoard-Feature-Flags",
+     "X-XSRF-Protected", "MCP-Protocol-Version", "MCP-Session-Id", "Last-Event-ID", "Traceparent"],
+)  # fmt: skip
+def test_what_browsers_and_programs_send_says_nothing(name: str) -> None:
+    assert access.is_local(request(**{name: "1"}))
+
+
+def test_the_hint_is_the_setting_to_type() -> None:
+    """The page shows it: a proxy's first answer may be a refusal."""
+
+    def hint(sent: Request) -> str:
+        with pytest.raises(TraceError) as caught:
+            Access().check(sent)
+        return str(caught.value.hint)
+
+    assert "TB_PRIVATEUSE1_HOSTS=hub.example:8443:" in hint(request(Host="hub.example:8443"))
+    renamed = request(Host="127.0.0.1:6006", Origin="https://tb.example")
+    assert "TB_PRIVATEUSE1_HOSTS=tb.example:" in hint(renamed)
+    assert "TB_PRIVATEUSE1_HOSTS=NAME:" in hint(request(Host="<b>"))
+
+
 def test_a_client_elsewhere_cannot_say_that_it_is_here() -> None:
-    for name in ("X_Forwarded_For", "Forwarded", "X_Real_IP"):
+    for name in ("X_Forwarded_For", "Forwarded", "X_Real_IP", "CF_Connecting_IP"):
         assert not access.is_local(request("10.0.0.7", **{name: "127.0.0.1"}))

@@ -197,3 +197,40 @@ def test_operator_shares_are_of_all_device_time() -> None:
     result = overview(t)
     assert [(o.name, o.share) for o in result.top_operators] == [("a", 0.3)]
     assert result.unlinked_device_ns == 70_000 == operators(t).unlinked_device_ns
+
+
+def many_steps(count: int) -> Trace:
+    """Return a trace with steps of 10 µs, numbered from 0."""
+    work = [op("aten::mm", 10 * i + 1, 10 * i + 4) for i in range(count)]
+    return trace(*work, *[step(i, 10 * i, 10 * i + 10) for i in range(count)])
+
+
+def test_the_list_of_steps_has_a_limit_and_figures_are_of_all() -> None:
+    """The answer does not grow with the number of steps; spread and averages do not change."""
+    t = many_steps(50)
+    whole, part = overview(t), overview(t, limit=8)
+    assert (part.steps, part.account_steps) == (whole.steps[:8], whole.account_steps[:8])
+    assert (part.steps_total, part.steps_offset) == (50, 0)
+    assert part.step_counts.complete == sum(not s.incomplete for s in whole.steps)
+    for name in ("spread", "averages", "average_step_ns", "account", "utilization", "totals"):
+        assert getattr(part, name) == getattr(whole, name), name
+
+
+@pytest.mark.parametrize(
+    ("options", "first"),
+    [({"offset": 45}, 45), ({"offset": 99}, 50), ({"around": 21}, 16), ({"step": 49}, 48),
+     ({"step": 49, "around": 3}, 0)],
+)  # fmt: skip
+def test_the_list_goes_on_and_has_the_chosen_step(options: dict[str, int], first: int) -> None:
+    found = overview(many_steps(50), limit=8, **options)  # type: ignore[arg-type]
+    assert found.steps_offset == first
+    assert [s.name for s in found.steps] == [
+        f"ProfilerStep#{i}" for i in range(first, min(first + 8, 50))
+    ]
+
+
+@pytest.mark.parametrize("options", [{"limit": 5_001}, {"limit": -1}, {"offset": -1}])
+def test_more_steps_than_an_answer_holds_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(TraceError) as caught:
+        overview(many_steps(3), **options)  # type: ignore[arg-type]
+    assert caught.value.code == "bad_option"

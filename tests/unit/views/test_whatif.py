@@ -286,3 +286,13 @@ def test_a_ranking_that_fails_leaves_the_prediction(
     (record,) = caplog.records
     assert record.exc_info is not None
     chinese.check((note.message, note.hint or ""))
+
+
+def test_predicted_steps_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first ones are listed; means are of all."""
+    made = simulate([step(i, Op("aten::mm", 9000, 1000, 9000)) for i in range(12)]).trace
+    whole = ask(made)
+    monkeypatch.setattr("tb_privateuse1.views.whatif.MOST_STEPS", 4)
+    part = ask(made)
+    assert part.steps == whole.steps[:4]
+    assert (part.predicted_total, part.measured_ns) == (len(whole.steps), whole.measured_ns)

@@ -18,6 +18,7 @@ import { calls, RowPanel } from "./row-panel";
 import { RELATIVE } from "./relative";
 import { keyOf, KINDS, WORDS, type Shown } from "./rows";
 import { comparedWork } from "./work-columns";
+import { NotListed } from "../shared/not-listed";
 import { StepLink } from "../shared/step-link";
 
 const texts = t.diffTables;
@@ -77,6 +78,7 @@ function ShownTable({ result, shown, opened }: ShownTableProps) {
         defaultSort="number"
       >
         {choice}
+        <NotListed listed={result.steps.length} total={result.pairs_total} text={t.stepLink.listed} />
       </Table>
     );
   if (shown === "memory")

@@ -7,7 +7,7 @@ import { Table } from "../../widgets/table/table";
 import { axisColumns, GROUP_COLUMNS } from "./axes";
 import { EXPERT_COLUMNS } from "./experts";
 import { NODE_COLUMNS } from "./nodes";
-import { NotListed } from "./not-listed";
+import { NotListed } from "../shared/not-listed";
 import { STAGE_COLUMNS } from "./pipeline";
 
 export const PARALLEL = ["axes", "nodes", "stages", "experts", "groups"] as const;

@@ -11,7 +11,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { linkProps, ofRank, toInterval } from "../../state/links";
 import { StepLink } from "../shared/step-link";
-import { NotListed } from "./not-listed";
+import { NotListed } from "../shared/not-listed";
 import { PARALLEL, ParallelTable } from "./parallel-tables";
 
 const GROUPS = ["ranks", ...PARALLEL, "collectives", "steps"] as const;

@@ -4,7 +4,7 @@ import type { KernelRow, KernelTable as Result } from "../../api/types";
 import { categoryOf } from "../../lib/color";
 import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
-import { rowOfStep, type Selected } from "../../state/selection";
+import { rowInTrace, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { useServerTable } from "../../state/use-server-table";
 import { tableInUrl } from "../../state/table-in-url";
@@ -34,7 +34,7 @@ export function Kernels({ selected, base }: PageProps) {
           result={result}
           group={group}
           selected={selected}
-          step={rowOfStep(base.steps, selected.place.step)}
+          step={rowInTrace(base, selected.place.step)}
         />
       )}
     </TablePage>

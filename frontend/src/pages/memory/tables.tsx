@@ -9,6 +9,7 @@ import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
 import type { Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
+import { NotListed } from "../shared/not-listed";
 import { REMAINING, remainingTable } from "./remaining";
 import {
   ALIVE,
@@ -254,7 +255,10 @@ function stepsTable(result: MemoryUse, columns: readonly Column<MemoryStep>[], c
       defaultSort="start_ns"
       selected={result.steps.find((s) => stepNumber(s.name) === step)?.name ?? null}
       onOpen={(s) => go({ step: stepNumber(s.name) === step ? null : stepNumber(s.name) })}
-    />
+    >
+      {common.children}
+      <NotListed listed={result.steps.length} total={result.memory_steps_total} text={t.stepLink.listed} />
+    </Table>
   );
 }
 

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { OperatorRow, Operators as Result } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
-import { rowOfStep, type Selected } from "../../state/selection";
+import { rowInTrace, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { useServerTable } from "../../state/use-server-table";
 import { tableInUrl } from "../../state/table-in-url";
@@ -41,7 +41,7 @@ export function Operators({ selected, base }: PageProps) {
           result={result}
           group={group}
           selected={selected}
-          step={rowOfStep(base.steps, selected.place.step)}
+          step={rowInTrace(base, selected.place.step)}
         />
       )}
     </TablePage>

@@ -25,7 +25,7 @@ interface AveragesProps {
 export function Averages({ all, categories, chosen }: AveragesProps) {
   const windows = useContext(WindowContext);
   const { spread, averages } = all;
-  const complete = all.steps.filter((s) => !s.incomplete && !s.primed).length;
+  const complete = all.step_counts.complete;
   if (spread === null || complete < 2) return null;
   const inferred = all.provenance.timeline === "inferred";
   const rows = averages.filter(

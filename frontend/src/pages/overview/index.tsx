@@ -1,4 +1,5 @@
 // The overview: what limits the recording, where its time goes, and what to fix first.
+import { useState } from "preact/hooks";
 import type { Overview as Result } from "../../api/types";
 import { traceOf, useLatest, useView, type Resource } from "../../state/use-result";
 import { t } from "../../i18n";
@@ -26,10 +27,13 @@ const texts = t.overview;
  * stay until the next are there, and with them the place on the page and the focus. */
 export function Overview({ selected, base }: PageProps) {
   const { step } = selected.place;
-  const all = useView("overview", selected, {}, null);
+  const [page, setPage] = useState({ of: "", offset: 0 });
+  const of = traceOf(selected.place);
+  const offset = page.of === of ? page.offset : base.steps_offset;
+  const all = useView("overview", selected, offset > 0 ? { offset } : {}, null);
   const ofStep = useView("overview", selected, step === null ? null : {});
   const asked = step === null ? all : ofStep;
-  const now = useLatest(asked, traceOf(selected.place));
+  const now = useLatest(asked, of);
   return (
     <div class="overview" aria-busy={now.isStale}>
       <Card lines={2} resource={now}>
@@ -59,7 +63,7 @@ export function Overview({ selected, base }: PageProps) {
       </div>
       {base.steps.length > 1 && (
         <Card title={texts.steps} lines={12} resource={all}>
-          {(result) => <Steps all={result} />}
+          {(result) => <Steps all={result} onPage={(to) => setPage({ of, offset: to })} />}
         </Card>
       )}
       <div class="columns equal">

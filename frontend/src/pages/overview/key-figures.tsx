@@ -4,7 +4,6 @@ import { boundOf, duration, percent, percentRange } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
 import { KeyFigure } from "../../widgets/controls/key-figure";
-import { countSteps } from "./step-counts";
 
 const texts = t.keyFigures;
 
@@ -18,7 +17,7 @@ interface KeyFiguresProps {
   counts?: StepCounts;
 }
 
-export function KeyFigures({ all, now, step, counts = countSteps(all.steps) }: KeyFiguresProps) {
+export function KeyFigures({ all, now, step, counts = all.step_counts }: KeyFiguresProps) {
   const inferred = all.provenance.timeline === "inferred";
   const steps = counts.numbered;
   return (

@@ -19,13 +19,14 @@ import { stepSeries, type Series } from "./step-series";
 const texts = t.overview;
 
 /** Nothing where there are not two steps to compare. */
-export function Steps({ all }: { all: Overview }) {
+export function Steps({ all, onPage }: { all: Overview; onPage: (offset: number) => void }) {
   const series = useMemo(() => stepSeries(all), [all]);
   if (all.steps.length < 2) return null;
   const chosen = selectedStep(all);
   return (
     <section data-testid="steps">
       <Title selectable={all.steps.some((s) => stepNumber(s.name) !== null)} />
+      <Pages all={all} onPage={onPage} />
       <DataWarnings findings={all.provenance.warnings} figures={["steps"]} />
       <StepChart all={all} series={series} selected={chosen?.name ?? null} onSelect={choose} />
       <StepTable all={all} series={series} chosen={chosen} />
@@ -38,6 +39,28 @@ export function Steps({ all }: { all: Overview }) {
     </section>
   );
 }
+
+/** Of many steps some are listed: which, and the ways to the others. */
+function Pages({ all, onPage }: { all: Overview; onPage: (offset: number) => void }) {
+  const { steps_offset: offset, steps_total: total, steps } = all;
+  if (steps.length >= total) return null;
+  const end = offset + steps.length;
+  const turn = (testid: string, label: string, to: number, disabled: boolean) => (
+    <button type="button" class="quiet" data-testid={testid} {...{ disabled }} onClick={() => onPage(to)}>
+      {label}
+    </button>
+  );
+  return (
+    <p class="muted" data-testid="step-pages" data-value={total}>
+      {texts.listed(offset + 1, end, total)} {texts.allCount}{" "}
+      {turn("steps-before", texts.before, Math.max(0, offset - MOST_STEPS), offset === 0)}{" "}
+      {turn("steps-after", texts.after, end, end >= total)}
+    </p>
+  );
+}
+
+/** The server's own limit of a list of steps. */
+const MOST_STEPS = 500;
 
 interface StepChartProps {
   all: Overview;

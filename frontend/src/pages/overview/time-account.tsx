@@ -7,7 +7,6 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { DataWarnings } from "../shared/data-warnings";
 import { classGroups, shareRange } from "./account-limits";
-import { countSteps } from "./step-counts";
 import { TimeBar } from "./time-bar";
 import { TimeClasses, type Replayed } from "./time-classes";
 import "./time-account.css";
@@ -22,13 +21,7 @@ interface TimeAccountProps extends Replayed {
 }
 
 /** Nothing where a device was used and the trace has no times of it. */
-export function TimeAccount({
-  now,
-  step,
-  counts = countSteps(now.steps),
-  path = null,
-  tried,
-}: TimeAccountProps) {
+export function TimeAccount({ now, step, counts = now.step_counts, path = null, tried }: TimeAccountProps) {
   const chosen = now.device_accounts.find((d) => String(d.device) === state.value.device);
   const account = chosen?.account ?? now.account;
   if (account === null) return null;

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Options, Roofline as Result, RooflineRow } from "../../api/types";
 import { duration, percent } from "../../lib/format";
-import { rowOfStep, type Selected } from "../../state/selection";
+import { rowInTrace, type Selected } from "../../state/selection";
 import { tableInUrl } from "../../state/table-in-url";
 import { go, state } from "../../state/url";
 import { traceOf, useLatest, useView } from "../../state/use-result";
@@ -38,9 +38,7 @@ export function Roofline({ selected, base }: PageProps) {
   const latest = useLatest(useView("roofline", selected, { by, dtype }), traceOf(selected.place));
   return (
     <TablePage latest={latest} base={base} figures={["kernels"]} isOfDevice class="roofline">
-      {(result) => (
-        <Page {...{ result, by, dtype, selected }} step={rowOfStep(base.steps, selected.place.step)} />
-      )}
+      {(result) => <Page {...{ result, by, dtype, selected }} step={rowInTrace(base, selected.place.step)} />}
     </TablePage>
   );
 }

@@ -210,7 +210,7 @@ function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) 
 
 function Key({ result }: { result: Result }) {
   const { step } = state.value;
-  const chosen = step === null ? texts.steps(result.steps.length) : texts.step(step);
+  const chosen = step === null ? texts.steps(result.predicted_total) : texts.step(step);
   const steps = result.is_steady ? chosen : texts.nothingSteady;
   const asked = result.changes.length > 0;
   const error = result.replay_error_share;

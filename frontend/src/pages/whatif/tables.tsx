@@ -13,6 +13,7 @@ import { derived, field, worded, type Column } from "../../widgets/table/columns
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
+import { NotListed } from "../shared/not-listed";
 
 const texts = t.whatifTables;
 
@@ -90,6 +91,7 @@ export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resour
         defaultSort=""
       >
         {choice}
+        <NotListed listed={result.steps.length} total={result.predicted_total} text={t.stepLink.listed} />
       </Table>
     );
   return gainsTable(shared, ranked, choice);

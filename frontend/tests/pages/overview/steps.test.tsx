@@ -61,6 +61,8 @@ const overview = (more: object = {}): Overview =>
   ({
     provenance: { timeline: "measured", warnings: [] },
     steps: [step(1, 400, 100), step(2, 500, 3)],
+    steps_total: 2,
+    steps_offset: 0,
     average_step_ns: 500,
     averages: [],
     account: null,
@@ -73,9 +75,16 @@ const ACCOUNT = {
   account_steps: [classes(1, 400, 100), classes(2, 500, 3)],
 };
 
+const pages: number[] = [];
+
 function show(all: Overview): string {
   document.body.innerHTML = "<main></main>";
-  act(() => render(<Steps all={all} />, document.querySelector("main") as HTMLElement));
+  act(() =>
+    render(
+      <Steps all={all} onPage={(to) => pages.push(to)} />,
+      document.querySelector("main") as HTMLElement,
+    ),
+  );
   return document.body.textContent ?? "";
 }
 
@@ -104,4 +113,15 @@ test("a class that is small in every step has no column", () => {
 
 test("one step compares nothing", () => {
   expect(show(overview({ steps: [step(1, 400, 100)] }))).toBe("");
+});
+
+test("of many steps some are listed, and the others are a click away", () => {
+  const said = show(overview({ steps_total: 1200, steps_offset: 500 }));
+  expect(said).toContain("Steps 501 to 502 of 1,200 are listed.");
+  const click = (name: string) => document.querySelector<HTMLElement>(`[data-testid="${name}"]`)?.click();
+  click("steps-before");
+  click("steps-after");
+  expect(pages).toEqual([0, 502]);
+  show(overview());
+  expect(document.querySelector('[data-testid="step-pages"]')).toBeNull();
 });

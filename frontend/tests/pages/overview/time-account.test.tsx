@@ -68,6 +68,7 @@ const overview = (more: object = {}): Overview =>
     duration_ns: 2000,
     utilization: 0.4,
     steps: steps(1, 2, 3),
+    step_counts: { numbered: 3, complete: 3, incomplete: 0, primed: 0 },
     account: MEASURED,
     device_accounts: [],
     account_steps: [],
@@ -110,7 +111,7 @@ describe("the account", () => {
     expect(get("account-window").textContent).toBe("of 3 steps, 1.00 µs: idle 600 ns, 60.0 %");
     show(<TimeAccount now={overview()} step={7} />);
     expect(get("account-window").textContent).toMatch(/^of step 7, /);
-    show(<TimeAccount now={overview({ steps: [{ name: "whole trace" }] })} step={null} />);
+    show(<TimeAccount now={overview({ steps: [], step_counts: { numbered: 0 } })} step={null} />);
     expect(get("account-window").textContent).toMatch(/^of the recording, /);
   });
   test("of the host alone has no idle time", () => {

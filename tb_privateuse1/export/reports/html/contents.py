@@ -5,21 +5,20 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from tb_privateuse1.analysis.kernels.time_groups import By
-from tb_privateuse1.analysis.steps.table import Step
+from tb_privateuse1.analysis.steps.table import StepCounts
 from tb_privateuse1.discovery.catalog import Catalog, Span
 from tb_privateuse1.discovery.file import File, has_own_file, open_file, printable
 from tb_privateuse1.discovery.workers import stamp_ns
 from tb_privateuse1.i18n import Text, say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate
-from tb_privateuse1.trace.step_names import is_step
 from tb_privateuse1.trace.version import VERSION
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.diff import Diff
@@ -37,6 +36,8 @@ _ROWS = 12
 """Rows of a table of hotspots, and of one of changes."""
 _POINTS = 60
 """Points of the roofline."""
+_STEPS = 5_000
+"""The most that an overview lists; a report in which they have no room lists fewer."""
 _STEPS_OF_RANKS = 0
 """The report shows ranks, not their single steps and collectives."""
 _CHANGED = ("operators", "kernels", "modules")
@@ -66,15 +67,6 @@ class ReportPlace(Struct, frozen=True):
     written_ns: int | None
     """Unix time of the file's last change; null if a remote filesystem does not have it."""
     files: tuple[SourceFile, ...]
-
-
-class StepCounts(Struct, frozen=True):
-    """How many steps the recording has: its list in a report may be shorter."""
-
-    numbered: int
-    complete: int
-    incomplete: int
-    primed: int
 
 
 class HotspotTable(Struct, frozen=True):
@@ -158,7 +150,7 @@ def trace_report(reader: Reader, catalog: Catalog, selection: Selection, command
     def part(part: ReportPart, name: str, **options: Any) -> Any:
         return attempt(part, lambda: run(name, **options), failures)
 
-    overview: Overview | None = part("summary", "overview")
+    overview: Overview | None = part("summary", "overview", limit=_STEPS)
     groups: Hotspots | None = part("time", "hotspots", limit=0)
     names: tuple[By, ...] = groups.groups if groups else ()
     tables = {by: part("time", "hotspots", by=by, limit=_ROWS) for by in names}
@@ -166,7 +158,7 @@ def trace_report(reader: Reader, catalog: Catalog, selection: Selection, command
     found = TraceReport(
         place=where,
         overview=overview,
-        step_counts=_count_steps(overview.steps) if overview else None,
+        step_counts=overview.step_counts if overview else None,
         advice=part("issues", "advice"),
         hotspots=tuple(HotspotTable(by, table) for by, table in tables.items() if table),
         roofline=part("roofline", "roofline", limit=_POINTS) if is_timed else None,
@@ -257,12 +249,3 @@ def _source(file: File) -> SourceFile:
                 found.update(block)
         digest = found.hexdigest()
     return SourceFile(printable(file.name), file.size, digest)
-
-
-def _count_steps(steps: Sequence[Step]) -> StepCounts:
-    return StepCounts(
-        numbered=sum(is_step(step.name) for step in steps),
-        complete=sum(not step.incomplete and not step.primed for step in steps),
-        incomplete=sum(step.incomplete for step in steps),
-        primed=sum(step.primed and not step.incomplete for step in steps),
-    )

@@ -107,7 +107,7 @@ def test_steps_have_accounts_that_sum_to_them() -> None:
         kernel("k", 25, 75, 1), op("aten::mm", 110, 130), launch(120, 121, 2),
         kernel("k", 125, 175, 2),
     )  # fmt: skip
-    rows = step_accounts(t)
+    rows = step_accounts(t, slice(None))
     assert [row.name for row in rows] == ["ProfilerStep#1", "ProfilerStep#2"]
     assert [sum(c.ns for c in row.classes) for row in rows] == [100_000, 100_000]
     assert [(row.idle_ns, row.idle_bound_ns) for row in rows] == [(50_000, 0)] * 2

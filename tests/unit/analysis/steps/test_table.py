@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.steps import breakdown, table
+from tb_privateuse1.trace.model import MISSING
 from tests.support.make import kernel, launch, op, step, trace
 
 THREE = trace(
@@ -27,27 +29,36 @@ def test_parts_sum_to_the_duration() -> None:
 
 def test_the_spread_excludes_incomplete_and_primed_steps() -> None:
     """Only complete steps that were not primed count."""
-    one, two, three = table.step_table(THREE)
-    spread = table.step_spread((one, two))
+    spread = table.step_spread(THREE, np.array([0, 1]))
     assert spread is not None
     assert (spread.mean_ns, spread.median_ns, spread.deviation_ns) == (150_000, 150_000, 50_000)
-    others = (replace(two, primed=True), replace(three, incomplete=True))
-    spread = table.step_spread((one, *others))
+    marked = replace(
+        THREE.steps,
+        primed=np.array([False, True, False]),
+        incomplete=np.array([False, False, True]),
+    )
+    one = replace(THREE, steps=marked)
+    spread = table.step_spread(one, np.arange(3))
     assert spread is not None
     assert (spread.min_ns, spread.max_ns, spread.deviation_ns) == (100_000, 100_000, 0)
-    assert table.step_spread(others) is None
+    assert table.step_spread(one, np.array([1, 2])) is None
+    counts = table.count_steps(one)
+    assert (counts.numbered, counts.complete, counts.incomplete, counts.primed) == (3, 1, 1, 1)
 
 
-def test_an_unknown_bound_makes_the_spreads_bound_unknown() -> None:
+@pytest.mark.parametrize(("second", "expected"), [(7, 7), (int(MISSING), None)])
+def test_an_unknown_bound_makes_the_spreads_bound_unknown(
+    second: int, expected: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The bound is the greatest one, None if any is unknown."""
-    one, two, _ = table.step_table(THREE)
-    wide = replace(two, duration_bound_ns=7)
-    spread = table.step_spread((one, wide))
+    monkeypatch.setattr(table, "_duration_bounds", lambda _: np.array([0, second, 9]))
+    spread = table.step_spread(THREE, np.array([0, 1]))
     assert spread is not None
-    assert spread.bound_ns == 7
-    spread = table.step_spread((wide, replace(one, duration_bound_ns=None)))
-    assert spread is not None
-    assert spread.bound_ns is None
+    assert spread.bound_ns == expected
+
+
+def test_some_steps_are_the_same_as_among_all() -> None:
+    assert table.step_table(THREE, slice(1, 3)) == table.step_table(THREE)[1:]
 
 
 def test_shares_of_averages_sum_to_one() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
-from tb_privateuse1.analysis.threads import main_thread_hand_offs, roles
+from tb_privateuse1.analysis.threads import activity, main_thread_hand_offs, roles
+from tb_privateuse1.analysis.threads.hand_offs import turns_between
 from tb_privateuse1.analysis.threads.roles import ROLES
 from tb_privateuse1.trace.model import NONE, Trace
 from tests.support import make
@@ -203,3 +207,31 @@ def test_a_thread_that_prepares_batches_loads() -> None:
         *(op("aten::pin_memory", 90 * i, 90 * i + 60, thread=6) for i in range(30)),
     ]
     assert role_of(trace(*training(), *pins))["6"] == "loader"
+
+
+def test_of_many_threads_the_fullest_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others keep the role of their own events: a backward pass is autograd in any thread."""
+    compared: list[int] = []
+
+    def counted(thread: int, *others: Any) -> Any:
+        compared.append(thread)
+        return turns_between(thread, *others)
+
+    monkeypatch.setattr(roles, "turns_between", counted)
+    monkeypatch.setattr(roles, "_MOST_COMPARED", 20)
+    events = [op("aten::mm", 10 * i, 10 * i + 5, thread=1 + i % 100) for i in range(400)]
+    events.append(op("autograd::engine::evaluate_function: X", 5000, 5001, thread=900))
+    found = role_of(trace(*events, *[step(i, 1000 * i, 1000 * i + 999) for i in range(4)]))
+    assert len(compared) == 20
+    assert found["900"] == "autograd"
+    compared.clear()
+    role_of(trace(*events))
+    assert len(compared) <= 40
+
+
+def test_each_row_is_read_once_for_all_threads() -> None:
+    """What a thread does is its own rows, in the order of the trace."""
+    made = trace(*(op("aten::mm", 10 * i, 10 * i + 5, thread=1 + i % 3) for i in range(9)))
+    whole = [activity.full_work(made, row) for row in range(len(made.threads))]
+    assert sum(len(starts) for starts, _ in whole) == 9
+    assert all((np.diff(starts) == 30_000).all() for starts, _ in whole)

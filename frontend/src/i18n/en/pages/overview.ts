@@ -7,6 +7,11 @@ export const overview = {
   clickOne: "click one to select it",
   selected: (step: number) => `step ${step} selected`,
   showAll: "show all",
+  listed: (first: number, last: number, all: number) =>
+    `Steps ${count(first)} to ${count(last)} of ${count(all)} are listed.`,
+  allCount: "Averages and all other figures are of all steps.",
+  before: "previous steps",
+  after: "next steps",
   device: "Device",
   run: "Run",
   cutOff: "cut off",

@@ -156,6 +156,7 @@ export const selectorChoices = {
 };
 
 export const stepLink = {
+  listed: (listed: number, all: number) => `${count(listed)} of ${count(all)} steps are listed`,
   title: (name: string) => `${name}\nShow it in the timeline`,
 };
 

@@ -129,6 +129,7 @@ export const selectorChoices: Translation<typeof english.selectorChoices> = {
 };
 
 export const stepLink: Translation<typeof english.stepLink> = {
+  listed: (listed, all) => `列出 ${count(all)} 个迭代中的 ${count(listed)} 个`,
   title: (name) => `${name}\n在时间线中显示`,
 };
 

@@ -1,0 +1,59 @@
+"""Answers do not grow without a bound with threads, streams, steps, counters and names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.growth import AXES, answered
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.diff import diff
+from tb_privateuse1.views.memory import memory
+from tb_privateuse1.views.shared_options import MOST_STEPS
+from tests.support import make
+from tests.support.results import result
+
+PAGES = {"operators", "kernels", "diff"}
+"""Their tables have pages of rows (``limit``, ``offset``): 20,000 by default."""
+FEW, MANY = 2_000, 6_000
+"""Both are beyond the bounds of lists. Beyond these, answers of three times the items are alike."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("axis", ["streams", "steps", "names", "counters", "allocations"])
+def test_answers_stay_as_large_with_three_times_the_items(axis: str) -> None:
+    """By their bytes as JSON: half more, as the timeline has up to its number of rectangles."""
+    few, many = (make.trace(*AXES[axis](n)) for n in (FEW, MANY))
+    for view in VIEWS:
+        if axis == "names" and view in PAGES:
+            continue
+        small, large = answered(view, few)[0], answered(view, many)[0]
+        assert large <= 1.5 * small + 1_000, (view, small, large)
+
+
+def stepped(count: int) -> Trace:
+    """Return steps, each with an operator that allocates."""
+    events: list[make.Event] = []
+    for i in range(count):
+        at = 10 * i
+        events += [make.step(i, at, at + 9), make.op("aten::mm", at + 1, at + 5)]
+        events.append(make.memory(at + 2, 64, 64 * (i + 1)))
+    return make.trace(*events)
+
+
+@pytest.mark.parametrize(("step", "first"), [(None, 0), (3, 0), (MOST_STEPS + 2, MOST_STEPS)])
+def test_steps_of_memory_are_those_around_the_chosen_one(step: int | None, first: int) -> None:
+    count = MOST_STEPS + 20
+    found: Any = memory(stepped(count), step=step)
+    assert found.memory_steps_total == count
+    assert len(found.steps) == min(MOST_STEPS, count - first)
+    assert found.steps[0].name == f"ProfilerStep#{first}"
+
+
+def test_pairs_of_steps_have_a_limit() -> None:
+    made = stepped(MOST_STEPS + 20)
+    found = result(diff, made, window="all")
+    assert (len(found.steps), found.pairs_total) == (MOST_STEPS, found.now_steps)
+    assert found.pairs_total > MOST_STEPS
