@@ -24,6 +24,8 @@ from tb_privateuse1.discovery.catalog import Runs
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import formats, openmetrics, sql
 from tb_privateuse1.export.query import EXPORT, parse_export
+from tb_privateuse1.export.taken import recorded_calls, script
+from tb_privateuse1.export.taken.recorded_calls import RecordedCall
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, record_routes, static_files
 from tb_privateuse1.server.access import Access, is_local
@@ -146,6 +148,7 @@ class Routes:
             _Route("runs", _in_json(self._runs), read),
             _Route("extras", _in_json(self._extras), read),
             _Route("export", self._export, read),
+            _Route("operator_script", self._operator_script, read),
             _Route("sql", _in_json(self._sql), read),
             _Route("metrics", self._metrics, read),
             _Route("cancel", _in_json(self._cancel), change, _CHANGE),
@@ -221,6 +224,25 @@ class Routes:
         response.headers.set(
             "Content-Disposition", "attachment", filename=formats.filename(name, files, window)
         )
+        return _guarded(response)
+
+    def _operator_script(self, request: Request, _: str) -> Response:
+        """Return a script that runs the call of one row of the trace's operators again."""
+        texts = _texts(request)
+        reject_unknown("operator_script", texts, (*TRACE_QUERY, "row"))
+        row = parse_whole("row", texts.get("row"))
+        if row is None:
+            raise TraceError("bad_option", say("row is missing."))
+        deadline_s = parse_deadline(texts)
+        files = self._reader.find(parse_selection(texts), deadline_s)
+
+        def take(trace: Trace) -> RecordedCall:
+            return recorded_calls.call_of(trace, row)
+
+        call = self._reader.use_trace(files, take, deadline_s, "operator_script", (row,))
+        response = Response(script.script(call), content_type="text/x-python; charset=utf-8")
+        name = script.filename(call)
+        response.headers.set("Content-Disposition", "attachment", filename=name)
         return _guarded(response)
 
     def _sql(self, request: Request, _: str) -> sql.SqlResult:

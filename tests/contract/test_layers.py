@@ -28,7 +28,8 @@ ANALYSIS = (
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {
-    "torch": ("capture", "remedies", "testing", "conformance"),
+    # The last one is no code of the dashboard: it is copied into scripts for users' machines.
+    "torch": ("capture", "remedies", "testing", "conformance", "export.taken"),
     "mcp": ("server.agents",),
     "mcp_types": ("server.agents",),
     "anyio": ("server.agents",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import gzip
 import io
 import json
@@ -17,6 +19,7 @@ from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tests.server.test_routes import BASE, problem
+from tests.support.make import document, op
 from tests.support.perfetto_file import parse
 
 
@@ -47,6 +50,23 @@ def test_every_format(client: Client, logdir: Path) -> None:
         with zipfile.ZipFile(io.BytesIO(answer.data)) as archive:
             assert f"ops.{form}" in archive.namelist()
     assert sorted(logdir.rglob("*")) == before
+
+
+def test_an_operator_as_a_script(tmp_path: Path) -> None:
+    typed = {"Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"]}
+    events = (op("aten::mm", 0, 9, **typed), op("MmBackward0", 10, 19, **typed))
+    (tmp_path / "h_1.pt.trace.json").write_text(json.dumps(document(*events)))
+    with contextlib.closing(Scanner(str(tmp_path), READERS, interval_s=0)) as scan:
+        client = Client(Routes(scan, Store(jobs=0)))
+        answer = client.get(BASE + "operator_script?row=0")
+        assert answer.content_type == "text/x-python; charset=utf-8"
+        assert "aten_mm.py" in answer.headers["Content-Disposition"]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        ast.parse(answer.text)
+        refused = client.get(BASE + "operator_script?row=1")
+        assert "cannot run alone" in problem(refused, 422, "not_runnable")
+        problem(client.get(BASE + "operator_script"), 400, "bad_option")
+        problem(client.get(BASE + "operator_script?row=2"), 400, "bad_option")
 
 
 def test_mistakes(client: Client) -> None:

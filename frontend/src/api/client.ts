@@ -124,6 +124,18 @@ export async function fetchExport(place: Place, asked: Exporting): Promise<Array
   }
 }
 
+/** The script that runs the call of a row of the trace's operators again. */
+export async function fetchOperatorScript({ run, rank, span }: Place, row: number): Promise<string> {
+  const { signal } = new AbortController();
+  const response = await request(address("operator_script", { run, rank, span, row }), signal);
+  if (response.status !== 200) throw problem(response.status, await content(response, signal));
+  try {
+    return await response.text();
+  } catch (error) {
+    throw noAnswer(error, signal);
+  }
+}
+
 /** Gives up reading a trace, for everybody who waits for it; whether it was being read. */
 export async function cancelReading({ run, rank, span }: Place): Promise<boolean> {
   const { signal } = new AbortController();

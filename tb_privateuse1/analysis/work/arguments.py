@@ -87,6 +87,8 @@ class Tensor(Struct, frozen=True):
     shape: tuple[int, ...]
     dtype: str
     stored: int
+    strides: tuple[int, ...] | None = None
+    """In elements; None if they were not recorded."""
 
     @property
     def numel(self) -> int:
@@ -254,18 +256,22 @@ def _tensor(dims: list[Any], dtype: str, steps: Any) -> Tensor | None:
     elements = math.prod(dims)
     if elements > HALF_INT64:
         return None
-    return Tensor(tuple(dims), dtype, _stored(dims, steps, elements))
+    strides = _strides(dims, steps)
+    return Tensor(tuple(dims), dtype, _stored(dims, strides, elements), strides)
 
 
-def _stored(dims: list[int], steps: Any, elements: int) -> int:
+def _strides(dims: list[int], steps: Any) -> tuple[int, ...] | None:
+    if not isinstance(steps, list) or len(steps) != len(dims):
+        return None
+    known = all(type(step) is int and 0 <= step < HALF_INT64 for step in steps)
+    return tuple(steps) if known else None
+
+
+def _stored(dims: list[int], strides: tuple[int, ...] | None, elements: int) -> int:
     """Return the distinct elements: an expanded or overlapping view shows more than there are."""
-    if not elements or not isinstance(steps, list) or len(steps) != len(dims):
+    if not elements or strides is None:
         return elements
-    extent = 1
-    for size, step in zip(dims, steps, strict=True):
-        if type(step) is not int or not 0 <= step < HALF_INT64:
-            return elements
-        extent += (size - 1) * step
+    extent = 1 + sum((size - 1) * step for size, step in zip(dims, strides, strict=True))
     return min(elements, extent)
 
 

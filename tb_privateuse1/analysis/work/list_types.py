@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.work import arguments
-from tb_privateuse1.analysis.work.arguments import Arguments, Input, Tensor
+from tb_privateuse1.analysis.work.arguments import Arguments, Input
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -47,4 +47,4 @@ def _typed(one: Input, types: Types) -> Input:
     if len(common) != 1:
         return one
     (dtype,) = common
-    return tuple(Tensor(t.shape, dtype, t.stored) for t in one)
+    return tuple(replace(t, dtype=dtype) for t in one)

@@ -20,6 +20,7 @@ import type { PageProps } from "../page-props";
 import { ModeledNote } from "../shared/work";
 import { columnsOf, whole, wordOf, type Group } from "./columns";
 import { toKernels } from "../../state/links";
+import { TakeAway } from "./take-away";
 
 const texts = t.operators;
 
@@ -114,13 +115,14 @@ function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
       step={step}
       inferred={false}
     >
-      {row.kernels !== null && row.kernels > 0 && name !== null && (
-        <p class="ways">
+      <p class="ways">
+        {row.kernels !== null && row.kernels > 0 && name !== null && (
           <a {...toKernels(name)} data-testid="operator-kernels">
             {texts.itsKernels}
           </a>
-        </p>
-      )}
+        )}
+        {longest !== null && <TakeAway key={longest} place={selected.place} row={longest} />}
+      </p>
       <RowFacts row={row} columns={columns} without={["name", "calls", "stack"]} />
       {stack !== null && stack !== "" && (
         <Section name="stack" title={t.inspector.parts.frames}>

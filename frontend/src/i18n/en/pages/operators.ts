@@ -79,6 +79,10 @@ export const operators = {
   toKernels: (name: string) => `${name}\nShow its kernels`,
   noFrames: "no Python frames around",
   itsKernels: "Its kernels",
+  takeAway: {
+    button: "Take away",
+    help: "Download its longest call as a script: it runs on any device with torch alone, is timed and checked",
+  },
   showCalls: "Show them, one by one",
   columns: {
     name: { title: "Operator" },

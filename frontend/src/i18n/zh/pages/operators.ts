@@ -71,6 +71,10 @@ export const operators: Translation<typeof english.operators> = {
   toKernels: (name) => `${name}\n显示其 kernel`,
   noFrames: "外层没有 Python 栈帧",
   itsKernels: "其 kernel",
+  takeAway: {
+    button: "带走",
+    help: "下载其最长一次调用的脚本：只需 torch，可在任意设备上运行、计时并核对数值",
+  },
   showCalls: "逐次显示",
   columns: {
     name: { title: "算子" },

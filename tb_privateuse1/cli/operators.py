@@ -1,0 +1,73 @@
+"""``operators``: write recorded calls as scripts to run elsewhere, and compare their results."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor
+from tb_privateuse1.cli.selection import add_selection, opened
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.commands import Commands
+
+_TOP = 10
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    what = COMMANDS["operators"]
+    parser = add_command(commands, "operators", _operators, what, "./log --top 5 -o taken")
+    add_selection(parser)
+    parser.add_argument("--top", type=int, default=_TOP, metavar="N", help="by their own time")
+    parser.add_argument("--name", help="only calls of this operator, such as aten::mm")
+    parser.add_argument("-o", "--output", metavar="DIR", help="the folder of the scripts")
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="two files that the scripts wrote with --json",
+    )
+    add_vendor(parser)
+
+
+def _operators(options: argparse.Namespace) -> int:
+    if options.compare is not None:
+        from tb_privateuse1.export.taken.results import compared
+
+        print("\n".join(compared(*map(_read, options.compare))))
+        return 0
+    if options.path is None or options.output is None:
+        raise UsageError("operators needs PATH and --output DIR, or --compare A B")
+    return _take(options)
+
+
+def _take(options: argparse.Namespace) -> int:
+    from tb_privateuse1.analysis.recording.window import Window
+    from tb_privateuse1.export.taken import script
+    from tb_privateuse1.export.taken.recorded_calls import most_time
+
+    with opened(options) as (store, catalog):
+        trace = store.trace(catalog.find(options.run, options.rank, options.span))
+        calls = most_time(trace, Window(trace, "steady").ops, options.top, options.name)
+    if not calls:
+        raise UsageError("no operator of this recording has shapes and types of its inputs")
+    folder = Path(options.output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, call in enumerate(calls, 1):
+            path = folder / script.filename(call, number)
+            path.write_text(script.script(call), encoding="utf-8")
+            print(path)
+    except OSError as error:
+        raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from error
+    print(f'Next: for f in {folder}/*.py; do python "$f" --json here.jsonl; done')
+    return 0
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error

@@ -1,0 +1,113 @@
+"""Recorded calls: which ones can run alone, and with which times and work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.export.taken.recorded_calls import (
+    ListInput,
+    RecordedCall,
+    TensorInput,
+    ValueInput,
+    call_of,
+    most_time,
+)
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tests.support import make
+
+MM = {
+    "Input Dims": [[4, 8], [8, 2]],
+    "Input type": ["float", "float"],
+    "Input Strides": [[8, 1], [1, 8]],
+    "Concrete Inputs": ["", ""],
+}
+CAT = {
+    "Input Dims": [[[4, 8], [4, 8]], []],
+    "Input type": ["TensorList", "Scalar"],
+    "Concrete Inputs": ["", "1"],
+}
+
+
+def op(name: str, start: float, end: float, **args: Any) -> dict[str, Any]:
+    event = make.op(name, start, end)
+    event["args"] |= args
+    return event
+
+
+def everything(trace: Trace, count: int = 10, name: str | None = None) -> list[RecordedCall]:
+    return most_time(trace, np.ones(len(trace.ops), np.bool_), count, name)
+
+
+def test_equal_calls_are_one_with_medians() -> None:
+    trace = make.trace(
+        op("aten::mm", 0, 10, **MM), op("aten::mm", 20, 50, **MM), op("aten::mm", 60, 80, **MM)
+    )
+    (call,) = everything(trace)
+    assert call.operator == "aten::mm"
+    assert call.inputs == (
+        TensorInput((4, 8), (8, 1), "float32"),
+        TensorInput((8, 2), (1, 8), "float32"),
+    )
+    assert (call.recorded.calls, call.recorded.host_ns) == (3, 20_000)
+    assert call.recorded.device_ns is None
+    assert call.recorded.name == "CPU"
+    assert call.work.flops == 2 * 4 * 8 * 2
+    assert call == call_of(trace, 1)
+
+
+def test_device_time_is_of_all_activities_inside() -> None:
+    linear = {**make.op("aten::linear", 0, 30, id=1)}
+    linear["args"] |= MM
+    trace = make.trace(
+        linear,
+        make.op("aten::mm", 2, 20, id=2),
+        make.launch(3, 4, correlation=5),
+        make.kernel("gemm", 20, 50, correlation=5),
+        make.launch(6, 7, correlation=6),
+        make.kernel("split_k", 50, 60, correlation=6),
+    )
+    call = call_of(trace, 0)
+    assert call.recorded.device_ns == 40_000
+    assert call.recorded.device_bound_ns == 0
+    assert call.recorded.timeline == "measured"
+
+
+def test_lists_take_the_type_of_their_shapes() -> None:
+    trace = make.trace(op("aten::mm", 0, 1, **MM), op("aten::cat", 2, 9, **CAT))
+    call = everything(trace)[0]
+    assert call.inputs == (ListInput(((4, 8), (4, 8)), ("float32", "float32")), ValueInput("1"))
+
+
+def test_of_a_name_and_at_most_so_many() -> None:
+    trace = make.trace(op("aten::mm", 0, 1, **MM), op("aten::cat", 2, 9, **CAT))
+    assert [one.operator for one in everything(trace, 1)] == ["aten::cat"]
+    assert [one.operator for one in everything(trace, name="aten::mm")] == ["aten::mm"]
+
+
+@pytest.mark.parametrize("name", ["MmBackward0", "c10d::allreduce_", "aten::_copy_from", "a::b c"])
+def test_what_torch_cannot_call_alone_is_refused(name: str) -> None:
+    trace = make.trace(op(name, 0, 1, **MM))
+    assert everything(trace) == []
+    with pytest.raises(TraceError) as error:
+        call_of(trace, 0)
+    assert error.value.code == "not_runnable"
+
+
+def test_inputs_must_have_been_recorded() -> None:
+    untyped = {**CAT, "Input Dims": [[[3, 3]], []]}
+    for args in ({}, untyped, {**MM, "Input Dims": "damaged"}):
+        trace = make.trace(op("aten::cat", 0, 1, **args))
+        assert everything(trace) == []
+        with pytest.raises(TraceError) as error:
+            call_of(trace, 0)
+        assert error.value.code == "not_runnable"
+
+
+def test_a_row_that_is_not_there() -> None:
+    with pytest.raises(TraceError) as error:
+        call_of(make.trace(op("aten::mm", 0, 1, **MM)), 7)
+    assert error.value.code == "bad_option"
