@@ -67,9 +67,9 @@ class Numbers(NamedTuple):
 
 
 def accelerator() -> str | None:
-    """Return the device type of the accelerator, or None; torch before 2.6 knows CUDA alone."""
+    """Return the device type of the accelerator; None without one, or where torch is too old."""
     if not hasattr(torch, "accelerator"):
-        return "cuda" if torch.cuda.is_available() else None
+        return None
     found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     return None if found is None else found.type
 
@@ -231,7 +231,7 @@ def report(case: dict[str, Any], timing: Timing, numbers: Numbers, name: str) ->
 def main() -> int:
     """Run the operator; return 0, 1 if the numbers differ, or 3 if it cannot run here."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--device", help="as torch names it, such as cuda or cpu")
+    parser.add_argument("--device", help="by default the accelerator, else the CPU")
     parser.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE")
     parser.add_argument("--seconds", type=float, default=0.5, help="how long to time it")
     parser.add_argument("--check", action="store_true", help="compare however long it takes")
