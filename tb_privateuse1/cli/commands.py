@@ -24,7 +24,7 @@ COMMANDS = {
     "report": "write a trace, or the change between two, as one HTML file or as Markdown",
     "event": "print one event with all that the file has of it",
     "export": "write a trace as Chrome, Perfetto, collapsed stacks, Parquet or CSV",
-    "operators": "write operators as scripts that run on any device, and compare their results",
+    "take-away": "write operators as scripts that run on any device, and compare their results",
     "scalars": "write step time and more as TensorBoard scalars",
     "ingest": "read all traces of a logdir into the cache",
     "sql": "ask a trace's tables in SQL (needs the extra [sql])",
@@ -37,7 +37,7 @@ COMMANDS = {
     "demo": "show the sample runs, or yours, in TensorBoard",
 }
 """The commands by name, each a module of this room, with what it does: in the order of the help."""
-MODULES = {"try": "trial", "new-backend": "new_backend"}
+MODULES = {"try": "trial", "new-backend": "new_backend", "take-away": "take_away"}
 """The module of a command whose name no module can have."""
 RENAMED = {"advise": "advice"}
 """Commands of the last version by their old name, for one release (docs/reference/stability.md)."""

@@ -20,7 +20,7 @@ from tb_privateuse1.trace.table import I64
 
 StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default no single step"]
 WindowOption = Annotated[Literal["steady", "all"], "steady: steps that repeat; all: everything"]
-OffsetOption = Annotated[int, "how many rows to skip"]
+OffsetOption = Annotated[int, "rows to skip"]
 
 MOST_STEPS = 500
 """An answer lists 500 steps by default: a chart of more has less than a pixel for each."""

@@ -35,7 +35,7 @@ LIBRARIES = {
     "anyio": ("server.agents",),
     "uvicorn": ("server.agents",),
     "PIL": ("server.agents",),
-    "tensorboard": ("server", "cli"),
+    "tensorboard": ("server", "cli", "readers.event_files"),
     "werkzeug": ("server",),
     "pyarrow": ("discovery", "readers", "storage", "views", "export"),
     "duckdb": ("export",),

@@ -48,6 +48,7 @@ FORMATS = {
     },
     "readers.rocprof.schema": {"HIP", "hip_runtime", "hip_driver", "RCCL", "hip_api"},
     "readers.chrome.event_schema": {"wait_on_cuda_event_record_corr_id"},
+    "export.taken.operator_call": {"cu_"},
     "analysis.work.models.products": {"cutlass_scaled_mm"},
     "export.trace_tables": {
         "achieved occupancy that CUPTI estimates, in percent, JSON",

@@ -24,7 +24,12 @@ CASE: dict[str, Any] = {}
 """The recorded call. A script has it at its top."""
 
 WARM_UP_CALLS = 3
+FLOOR_CALLS = 100
 LEAST_SAMPLES, MOST_SAMPLES = 5, 10_000
+FLUSHED_BYTES = 64 << 20
+"""More than one core has of a server's caches."""
+TINY = 10
+"""Floors: a call that is shorter is to a tenth or more the call itself."""
 BATCH_S = 0.005
 """Calls are timed together for so long: a device's events and its start cost microseconds."""
 CPU_FLOPS = 2e11
@@ -43,6 +48,10 @@ class Timing(NamedTuple):
     clock: str
     host_bound: bool
     """The host needed as long to start the calls as the device to finish them."""
+    floor_ns: float
+    """What a call from Python costs that does nothing (``aten::alias``)."""
+    cold_ns: float | None = None
+    """The median where other data are in the CPU's caches; None of a device."""
 
     @property
     def median_ns(self) -> float:
@@ -58,9 +67,9 @@ class Numbers(NamedTuple):
 
 
 def accelerator() -> str | None:
-    """Return the device type of the accelerator, or None; torch before 2.6 knows CUDA alone."""
+    """Return the device type of the accelerator; None without one, or where torch is too old."""
     if not hasattr(torch, "accelerator"):
-        return "cuda" if torch.cuda.is_available() else None
+        return None
     found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     return None if found is None else found.type
 
@@ -76,14 +85,21 @@ def measure(run: Callable[[], Any], device: str, seconds: float) -> Timing:
     """Time calls, one by one on the CPU, in batches on a device."""
     for _ in range(WARM_UP_CALLS):
         run()
+    nothing = torch.empty(0)
+    floor_ns = statistics.median(
+        _on_host(lambda: torch.ops.aten.alias(nothing)) for _ in range(FLOOR_CALLS)
+    )
     if device == "cpu":
-        return Timing(sorted(_samples(lambda: _on_host(run), seconds)), "host", host_bound=False)
+        samples = sorted(_samples(lambda: _on_host(run), seconds))
+        cold_ns = statistics.median(_samples(lambda: _after_others(run), seconds))
+        return Timing(samples, "host", host_bound=False, floor_ns=floor_ns, cold_ns=cold_ns)
     module = torch.get_device_module(device)
     calls = max(1, math.ceil(BATCH_S * 1e9 / max(_batch(run, 1, module)[0], 1.0)))
     batches = list(_samples(lambda: _batch(run, calls, module), seconds))
     host_ns = statistics.median(host for _, host, _ in batches)
     whole_ns = statistics.median(whole for whole, _, _ in batches)
-    return Timing(sorted(b[0] for b in batches), batches[0][2], host_ns > 0.9 * whole_ns)
+    samples = sorted(batch[0] for batch in batches)
+    return Timing(samples, batches[0][2], host_ns > 0.9 * whole_ns, floor_ns)
 
 
 def _samples(sample: Callable[[], Any], seconds: float) -> Iterator[Any]:
@@ -98,6 +114,12 @@ def _on_host(run: Callable[[], Any]) -> float:
     begin = time.perf_counter_ns()
     run()
     return time.perf_counter_ns() - begin
+
+
+def _after_others(run: Callable[[], Any]) -> float:
+    """Time a call behind one that took the caches, as the operators around it do in a program."""
+    torch.ones(FLUSHED_BYTES, dtype=torch.uint8)
+    return _on_host(run)
 
 
 def _batch(run: Callable[[], Any], calls: int, module: Any) -> tuple[float, float, str]:
@@ -176,7 +198,11 @@ def report(case: dict[str, Any], timing: Timing, numbers: Numbers, name: str) ->
     yield f"{case['operator']}  {', '.join(map(describe, case['inputs']))}"
     most = "at most " if timing.host_bound else ""
     spread = f"median of {len(timing.samples_ns)}, {low / 1e3:.4g} to {high / 1e3:.4g}"
+    if here < TINY * timing.floor_ns:
+        spread += f"; a call from Python alone takes {timing.floor_ns / 1e3:.3g}"
     yield f"  here      {most}{here / 1e3:.4g} us ({spread}; clock: {timing.clock}) on {name}"
+    if timing.cold_ns is not None:
+        yield f"  cold      {timing.cold_ns / 1e3:.4g} us where other data are in the caches"
     side = "host" if recorded["device_ns"] is None else "device"
     ns, bound = (
         max(recorded[f"{side}_ns"], 1),
@@ -205,7 +231,7 @@ def report(case: dict[str, Any], timing: Timing, numbers: Numbers, name: str) ->
 def main() -> int:
     """Run the operator; return 0, 1 if the numbers differ, or 3 if it cannot run here."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--device", help="as torch names it, such as cuda or cpu")
+    parser.add_argument("--device", help="by default the accelerator, else the CPU")
     parser.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE")
     parser.add_argument("--seconds", type=float, default=0.5, help="how long to time it")
     parser.add_argument("--check", action="store_true", help="compare however long it takes")
@@ -224,7 +250,12 @@ def main() -> int:
     name = name_of(device)
     sys.stdout.write("\n".join([*report(CASE, timing, numbers, name), ""]))
     if options.json is not None:
-        here = {"device": name, "ns": timing.median_ns, "host_bound": timing.host_bound}
+        here = {
+            "device": name,
+            "ns": timing.median_ns,
+            "host_bound": timing.host_bound,
+            "floor_ns": timing.floor_ns,
+        }
         row = {**CASE, "here": {**here, "agree": numbers.agree, "numbers": numbers.words}}
         with open(options.json, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")

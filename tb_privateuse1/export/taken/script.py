@@ -39,7 +39,7 @@ def filename(call: RecordedCall, number: int | None = None) -> str:
 def _heading(call: RecordedCall) -> str:
     name = re.sub(r"[^\w:.]", "_", call.operator)
     return (
-        f"Run {name} as it was recorded: python THIS_FILE --device cuda (--help lists all options)"
+        f"Run {name} as it was recorded: python THIS_FILE --device NAME (--help lists all options)"
         f".\n\nIt needs torch alone. Edit CASE to try other shapes, types or values. Written by "
         f"tb_privateuse1 {VERSION}.\n\n"
     )

@@ -57,9 +57,9 @@ def _whole(about: str, **more: Any) -> Schema:
 
 
 _PLACE: dict[str, Schema] = {
-    "run": _text("by default the first"),
-    "rank": _whole("by default the lowest"),
-    "span": _whole("by default the latest"),
+    "run": _text("default: first"),
+    "rank": _whole("default: lowest"),
+    "span": _whole("default: latest"),
 }
 _STEP = _whole("the N of ProfilerStep#N; all by default")
 

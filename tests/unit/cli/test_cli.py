@@ -181,7 +181,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["view", "overview", "{log}", "--step", "9"], "no step 9"),
         (["view", "overview", "{log}", "--step", "x"], "step must be a whole number"),
         (["view", "overview", "{log}", "--option", "x"], "must be K=V"),
-        (["view", "overview", "{log}", "--option", "x=1"], "It has: step, window, brief."),
+        (["view", "overview", "{log}", "--option", "x=1"], "It has: step, window, brief, around,"),
         (["view", "overview", "{log}/bad.json"], "bad.json"),
         (["merge", "{log}/r1", "-o", "{log}/out.json"], "is a directory"),
         (["merge", "{log}/nowhere", "-o", "{log}/out.json"], "no file or directory"),

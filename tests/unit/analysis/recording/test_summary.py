@@ -137,6 +137,6 @@ def test_a_recording_has_what_its_program_left_in_it() -> None:
     with run.step():
         run.op("aten::mm", 10)
     assert contents(run.trace()) == ()
-    with run.step(), run.frame("nn.Module: Linear_0"):
+    with run.step(), run.frame("model.py(7): forward"), run.frame("nn.Module: Linear_0"):
         run.op("aten::mm", 10, kernel=5)
     assert contents(run.trace()) == ("kernels", "calls", "modules", "functions")

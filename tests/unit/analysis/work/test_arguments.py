@@ -25,7 +25,7 @@ def test_shapes_types_strides_and_values() -> None:
         "[[3,1],[],[[1],[6,1]],[]]",
         '["","[1, 2]","",""]',
     )
-    assert call.tensor(0) == Tensor((2, 3), "bfloat16", 6)
+    assert call.tensor(0) == Tensor((2, 3), "bfloat16", 6, (3, 1))
     assert call.integers(1) == (1, 2)
     assert [one.shape for one in call.tensor_list(2)] == [(4,), (5, 6)]
     assert call.tensor(3).shape == ()

@@ -60,7 +60,7 @@ def test_it_runs_is_timed_and_checked(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "aten::mm  float32(4, 8), float32(8, 2)"
-    assert "recorded  10 us of the host (median of 1) on CPU" in lines[2]
+    assert "recorded  10 us of the host (median of 1) on CPU" in lines[3]
     assert "numbers   agree with the CPU's in float64" in lines[-1]
     row = json.loads((tmp_path / "here.jsonl").read_text())
     assert row["here"]["agree"] is True
@@ -78,10 +78,10 @@ def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtu
     log.mkdir()
     (log / "h_1.pt.trace.json").write_text(json.dumps(make.document(op("aten::mm", 0, 9, **MM))))
     out = tmp_path / "taken"
-    assert main(["operators", str(log), "-o", str(out)]) == 0
+    assert main(["take-away", str(log), "-o", str(out)]) == 0
     (path,) = out.iterdir()
     assert path.name == "01_aten_mm.py"
     assert str(path) in capsys.readouterr().out
-    assert main(["operators", str(log), "-o", str(out), "--name", "aten::add"]) == 2
-    assert main(["operators", "--compare", str(path), str(path)]) == 2
-    assert main(["operators", str(log)]) == 2
+    assert main(["take-away", str(log), "-o", str(out), "--name", "aten::add"]) == 2
+    assert main(["take-away", "--compare", str(path), str(path)]) == 2
+    assert main(["take-away", str(log)]) == 2

@@ -1,4 +1,4 @@
-"""``operators``: write recorded calls as scripts to run elsewhere, and compare their results."""
+"""``take-away``: write recorded calls as scripts to run elsewhere, and compare their results."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TOP = 10
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    what = COMMANDS["operators"]
-    parser = add_command(commands, "operators", _operators, what, "./log --top 5 -o taken")
+    what = COMMANDS["take-away"]
+    parser = add_command(commands, "take-away", _take_away, what, "./log --top 5 -o taken")
     add_selection(parser)
     parser.add_argument("--top", type=int, default=_TOP, metavar="N", help="by their own time")
     parser.add_argument("--name", help="only calls of this operator, such as aten::mm")
@@ -32,14 +32,14 @@ def add(commands: Commands) -> None:
     add_vendor(parser)
 
 
-def _operators(options: argparse.Namespace) -> int:
+def _take_away(options: argparse.Namespace) -> int:
     if options.compare is not None:
         from tb_privateuse1.export.taken.results import compared
 
         print("\n".join(compared(*map(_read, options.compare))))
         return 0
     if options.path is None or options.output is None:
-        raise UsageError("operators needs PATH and --output DIR, or --compare A B")
+        raise UsageError("take-away needs PATH and --output DIR, or --compare A B")
     return _take(options)
 
 
