@@ -91,8 +91,8 @@ def _plain_folders(imported: Sequence[ModuleType]) -> Iterator[str]:
         if module.__file__ is None and hasattr(module, "__path__"):
             folder = ", ".join(module.__path__)
             yield (
-                f"{module.__name__!r} is the plain folder {folder}, which registered nothing: start "
-                "where Python finds your package first, or install it"
+                f"{module.__name__!r} is the plain folder {folder}, which registered nothing: "
+                "start where Python finds your package first, or install it"
             )
 
 
