@@ -62,5 +62,5 @@ REQUIREMENT = Requirement(
     "events",
     rests_on=("stubs_called", "elapsed_read"),
     language="Python",
-    section="streams",
+    section="next-what-the-events-know",
 )
