@@ -11,6 +11,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
@@ -68,11 +69,10 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"there is no line {', '.join(sorted(unknown))}; there are {sorted(known)}")
     if options.only and options.min_class:
         parser.error("--min-class needs all lines")
-    for name in options.imports:
-        importlib.import_module(name)
+    imported = [importlib.import_module(name) for name in options.imports]
     subject = _subject(options.device)
     if isinstance(subject, str):
-        sys.stderr.write(f"tb_privateuse1: {subject}\n")
+        sys.stderr.write(f"tb_privateuse1: {'; '.join([subject, *_plain_folders(imported)])}\n")
         return NO_BACKEND
     # The kit makes some twenty recordings; Kineto's lines about each would hide the scorecard.
     os.environ.setdefault("KINETO_LOG_LEVEL", _ABOVE_ALL_LEVELS)
@@ -83,6 +83,17 @@ def main(arguments: Sequence[str]) -> int:
     _write(card, options)
     letter = card.grade.letter if card.grade else "A"
     return BELOW if options.min_class and letter > options.min_class else 0
+
+
+def _plain_folders(imported: Sequence[ModuleType]) -> Iterator[str]:
+    """Yield that a module is a folder without code, which Python imports without an error."""
+    for module in imported:
+        if module.__file__ is None and hasattr(module, "__path__"):
+            folder = ", ".join(module.__path__)
+            yield (
+                f"{module.__name__!r} is the plain folder {folder}, which registered nothing: "
+                "start where Python finds your package first, or install it"
+            )
 
 
 def _subject(wanted: str | None) -> Subject | str:

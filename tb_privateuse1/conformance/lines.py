@@ -12,6 +12,8 @@ Verdict = Literal["ok", "warn", "fail", "unknown", "none"]
 """``none``: the requirement is of a route that this backend does not offer."""
 Route = Literal["any", "events", "native"]
 Language = Literal["C++", "Python"]
+GUIDE = "docs/guide/bring-your-backend.md"
+"""The page for vendors, in the repository."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,13 @@ class Requirement:
     rests_on: tuple[str, ...] = ()
     """Requirements that must not fail, for this one to mean anything."""
     language: Language = "C++"
+    section: str = ""
+    """The section of ``GUIDE`` that has the whole of it, as an anchor; empty where none has."""
+
+    @property
+    def guide(self) -> str | None:
+        """Return where the whole of the remedy is explained."""
+        return f"{GUIDE}#{self.section}" if self.section else None
 
 
 @dataclass(frozen=True)

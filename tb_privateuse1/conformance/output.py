@@ -25,6 +25,8 @@ def text(card: Scorecard) -> str:
                 requirement.consequence, _WIDTH, initial_indent=" " * 7, subsequent_indent=" " * 7
             )
             shown += [f"         | {one}" for one in requirement.remedy.splitlines()]
+            if requirement.guide:
+                shown.append(f"         see {requirement.guide}")
     shown.append("")
     if card.grade is not None:
         shown.append(f"accuracy class {card.grade.letter}: {card.grade.meaning}")

@@ -57,6 +57,7 @@ class Scorecard:
                     "consequence": line.requirement.consequence,
                     "remedy": line.requirement.remedy,
                     "language": line.requirement.language,
+                    "guide": line.requirement.guide,
                 }
                 for line in self.lines
             ],

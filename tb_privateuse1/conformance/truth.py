@@ -78,6 +78,11 @@ class Truth:
     start_error_p95_ns: int
     start_bound_ns: int
     """The median, with the shift that all starts share."""
+    start_room_ns: int
+    """How far off the host may be about when a start was due: the median. No error of the backend.
+
+    It counts on top of a bound: an error below both proves nothing against the bound.
+    """
     durations_held: int
     starts_held: int
     judged: int
@@ -215,6 +220,7 @@ def _judge(
         start_error_ns=_quantile(np.abs(start_error), 0.5),
         start_error_p95_ns=_quantile(np.abs(start_error), 0.95),
         start_bound_ns=_quantile(bound, 0.5),
+        start_room_ns=_quantile(room, 0.5),
         durations_held=int(length_held.sum()),
         starts_held=int(start_held.sum()),
         judged=len(op) + int(follows.sum()),

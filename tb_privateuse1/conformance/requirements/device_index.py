@@ -29,4 +29,5 @@ REQUIREMENT = Requirement(
     "  *device = static_cast<c10::DeviceIndex>(current_device());\n"
     "}",
     _check,
+    section="least-events-around-operators",
 )

@@ -29,4 +29,5 @@ REQUIREMENT = Requirement(
     "}",
     _check,
     "events",
+    section="least-events-around-operators",
 )

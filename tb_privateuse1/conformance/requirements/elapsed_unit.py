@@ -51,4 +51,5 @@ REQUIREMENT = Requirement(
     _check,
     "events",
     rests_on=("stubs_called", "elapsed_read"),
+    section="least-events-around-operators",
 )

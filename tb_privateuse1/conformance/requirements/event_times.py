@@ -36,9 +36,10 @@ REQUIREMENT = Requirement(
     "the time of each event is known",
     "Starts are inferred from elapsed times: a device behind the host is known to tens of µs.",
     "def event_times() -> tuple[int, int]:  # of torch.<backend>, in ns\n"
-    "    return _C.event_times()  # of the last elapsed(); examples/refdevice/profiler_stubs.cpp",
+    "    return _C.event_times()  # when the device executed the events of the last elapsed()",
     _check,
     "events",
     rests_on=("stubs_called", "elapsed_read", "elapsed_unit"),
     language="Python",
+    section="event-times-and-streams",
 )

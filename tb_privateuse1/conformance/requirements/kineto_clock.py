@@ -36,4 +36,5 @@ REQUIREMENT = Requirement(
     "activity.startTime = kernel.start_ticks_ns + offset;     // and between both by its drift",
     _check,
     "native",
+    section="best-measured-kernels",
 )

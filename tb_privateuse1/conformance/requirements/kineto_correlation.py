@@ -35,4 +35,5 @@ REQUIREMENT = Requirement(
     "activity.linked = operator_of(external_id);  // pushed by pushCorrelationId",
     _check,
     "native",
+    section="best-measured-kernels",
 )

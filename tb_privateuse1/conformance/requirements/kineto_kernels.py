@@ -38,4 +38,5 @@ REQUIREMENT = Requirement(
     "activity.endTime = kernel.end_ns;",
     _check,
     "native",
+    section="best-measured-kernels",
 )

@@ -14,8 +14,9 @@ def _check(subject: Subject) -> Answer:
         return Answer("unknown", found)
     count = found.judged - found.kernels
     said = (
-        f"{found.starts_held} of {count} bounds held; off by {found.start_error_ns / 1000:.1f} µs "
-        f"(95 %: {found.start_error_p95_ns / 1000:.1f}), bound {found.start_bound_ns / 1000:.1f}"
+        f"{found.starts_held} of {count} bounds held; bound {found.start_bound_ns / 1000:.1f} µs, "
+        f"checked by the host to ±{found.start_room_ns / 1000:.1f}; apart by "
+        f"{found.start_error_ns / 1000:.1f} (95 %: {found.start_error_p95_ns / 1000:.1f})"
     )
     return Answer(verdict_on(found.starts_held, count), said, found.as_json())
 
@@ -29,4 +30,5 @@ REQUIREMENT = Requirement(
     _check,
     rests_on=("registered", "stubs_called", "elapsed_read", "elapsed_unit"),
     language="Python",
+    section="event-times-and-streams",
 )

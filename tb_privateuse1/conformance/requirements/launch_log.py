@@ -38,7 +38,9 @@ REQUIREMENT = Requirement(
     "launch_log",
     "launches are logged",
     "Launches are on another clock, or some are missing: kernels go to the wrong operators.",
-    "log.push_back({c10::getTime(), gettid(), device, stream});  // ns, where it launches",
+    "const std::lock_guard<std::mutex> lock(log_lock);  // where it launches, on any thread\n"
+    "log.push_back({c10::getTime(), gettid(), device, stream});  // ns, before the launch",
     _check,
     "events",
+    section="launches",
 )

@@ -39,4 +39,5 @@ REQUIREMENT = Requirement(
     "c10::reportMemoryUsageToProfiler(  // on the thread that allocates or frees\n"
     "    pointer, bytes /* negative: freed */, total_allocated, total_reserved, device);",
     _check,
+    section="memory",
 )

@@ -29,4 +29,5 @@ REQUIREMENT = Requirement(
     "static MyStubs stubs;  // derives from torch::profiler::impl::ProfilerStubs\n"
     "torch::profiler::impl::registerPrivateUse1Methods(&stubs);  // when the library is loaded",
     _check,
+    section="least-events-around-operators",
 )

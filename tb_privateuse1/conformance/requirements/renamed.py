@@ -27,4 +27,5 @@ REQUIREMENT = Requirement(
     'torch._register_device_module("mydev", mydev_module)  # with is_available, device_count, …',
     _check,
     language="Python",
+    section="least-events-around-operators",
 )

@@ -40,4 +40,5 @@ REQUIREMENT = Requirement(
     "  return driver_elapsed_ns(first, second) / 1e6;  // ms; of the DeviceGuardImplInterface\n"
     "}",
     _check,
+    section="streams",
 )

@@ -52,10 +52,15 @@ REQUIREMENT = Requirement(
     "def elapsed_streams() -> tuple[int, int, int]:  # device, streams of the last elapsed()\n"
     "    return _C.elapsed_streams()\n"
     "\n"
-    "def marker_streams() -> list[torch.Stream]:  # the default one, and those asked for\n"
-    "    return [default_stream(), *_streams]",
+    "def marker_streams() -> list[torch.Stream]:  # of this device: what the guard gave\n"
+    "    device = torch.accelerator.current_device_index()\n"
+    "    kind = int(torch._C._autograd.DeviceType.PrivateUse1)\n"
+    "    numbers = _C.used_streams(device)  # noted by the guard, and 0\n"
+    "    return [torch.Stream(stream_id=n, device_index=device, device_type=kind)\n"
+    "            for n in numbers]",
     _check,
     "events",
     rests_on=("stubs_called", "elapsed_read"),
     language="Python",
+    section="next-what-the-events-know",
 )

@@ -31,4 +31,5 @@ REQUIREMENT = Requirement(
     "}",
     _check,
     "events",
+    section="least-events-around-operators",
 )

@@ -74,6 +74,7 @@ def test_a_class_below_the_least_one_is_an_exit_code(tmp_path: Path) -> None:
         tmp_path, "--min-class", "B", "--badge", "badge.svg", "--no-keep", REFDEVICE_STUBS="0"
     )
     assert done.returncode == 1, done.stderr
+    assert done.stderr == ""  # torch prints a C++ stack where stubs are missed
     assert "accuracy class E" in done.stdout
     assert "registerPrivateUse1Methods" in done.stdout
     assert "device times: E" in (tmp_path / "badge.svg").read_text()

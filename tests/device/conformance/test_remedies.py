@@ -26,6 +26,7 @@ DRIVER = """
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/ApproximateClock.h>
 #include <libkineto.h>
+#include <mutex>
 #include <pthread.h>
 #include <torch/csrc/profiler/stubs/base.h>
 #include <torch/library.h>
@@ -110,7 +111,7 @@ PARAMETERS = {
     "device_index": "c10::DeviceIndex* device",
     "memory": "void* pointer, int64_t bytes, size_t total_allocated, size_t total_reserved, "
     "c10::Device device",
-    "launch_log": "std::vector<Launch>& log, int device, int stream",
+    "launch_log": "std::vector<Launch>& log, std::mutex& log_lock, int device, int stream",
     "kineto_kernels": _ACTIVITY,
     "kineto_clock": _ACTIVITY,
     "kineto_correlation": f"{_ACTIVITY}, int32_t external_id, "

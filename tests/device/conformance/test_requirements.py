@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib
 import itertools
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tb_privateuse1.conformance import output
 from tb_privateuse1.conformance.accuracy import UNUSABLE, grade
-from tb_privateuse1.conformance.lines import Answer, Line, Requirement, Verdict, ask
+from tb_privateuse1.conformance.lines import GUIDE, Answer, Line, Requirement, Verdict, ask
 from tb_privateuse1.conformance.requirements import REQUIREMENTS
+from tb_privateuse1.conformance.scorecard import Scorecard
 from tb_privateuse1.conformance.truth import Truth
 from tb_privateuse1.trace.accuracy import MEANINGS
 from tests.device.conformance.wrong_backends import WRONG
@@ -23,7 +26,7 @@ CODES = [one.code for one in REQUIREMENTS]
 GOOD = Truth(
     kernels=80, missing=0, operator_ns=1, operator_bound_ns=1, period_ns=1, duration_error_ns=1,
     duration_error_p95_ns=1, duration_bound_ns=1, start_error_ns=1, start_error_p95_ns=1,
-    start_bound_ns=5_000, durations_held=80, starts_held=70, judged=150,
+    start_bound_ns=5_000, start_room_ns=9_000, durations_held=80, starts_held=70, judged=150,
 )  # fmt: skip
 
 
@@ -46,6 +49,22 @@ def test_each_says_what_a_reader_needs(one: Requirement) -> None:
     assert one.remedy
     earlier = CODES[: CODES.index(one.code)]
     assert set(one.rests_on) <= set(earlier)
+
+
+def test_each_section_that_is_named_is_on_the_page() -> None:
+    page = (ROOT / GUIDE).read_text()
+    headings = re.findall(r"^#+ (.+)$", page, re.M)
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    assert {one.section for one in REQUIREMENTS} - {""} <= anchors
+    card = Scorecard({"backend": "acme", "torch": "2"}, tuple(lines(memory="warn")), None, None, 0)
+    assert f"see {GUIDE}#memory\n" in output.text(card)
+    assert output.text(card).count(GUIDE) == 1
+
+
+def test_no_remedy_names_a_file_that_is_not_there() -> None:
+    for one in REQUIREMENTS:
+        for name in re.findall(r"\b(?:examples|docs|tests)/[\w/.-]+", one.remedy):
+            assert (ROOT / name).exists(), one.code
 
 
 def test_the_guide_has_each_code() -> None:
@@ -101,10 +120,16 @@ def test_no_line_that_fails_or_warns_is_passed(code: str) -> None:
 
 
 def test_the_work_of_known_length_limits_the_class() -> None:
-    from dataclasses import replace
-
     assert grade(lines(), None).letter == "C"
     assert grade(lines(), replace(GOOD, starts_held=60)).letter == "C"
     assert grade(lines(), replace(GOOD, start_bound_ns=30_000)).letter == "B"
     assert grade(lines(elapsed_kind="warn"), GOOD).letter == "C"
     assert "".join(MEANINGS) == "ABCDE"
+
+
+def test_the_reason_says_what_a_busy_host_could_not_check() -> None:
+    """The host's doubt is no fault of the backend, and no evidence for it either."""
+    found = grade(lines(), replace(GOOD, start_room_ns=32_500))
+    assert found.letter == "A"
+    assert "to ±32 µs only" in found.reason
+    assert "±" not in grade(lines(), GOOD).reason
