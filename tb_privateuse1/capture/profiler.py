@@ -17,7 +17,6 @@ from tb_privateuse1.capture import backend, output_files, replacement
 from tb_privateuse1.capture.accuracy import known_class
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
 from tb_privateuse1.capture.calibration.queue_costs import plant_test
-from tb_privateuse1.capture.host_threads import HOST_THREADS, host_threads
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.limits.window_limits import WindowLimits
 from tb_privateuse1.capture.native_probe import has_device_activity
@@ -28,6 +27,7 @@ from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
+from tb_privateuse1.capture.torch_threads import TORCH_THREADS, torch_threads
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
@@ -328,7 +328,7 @@ class DeviceProfiler(torch_profile):
         if rank is not None and not backend.has_process_group():
             info = {"backend": "", "rank": rank, "world_size": world_size}
             self.add_metadata_json("distributedInfo", json.dumps(info))
-        self.add_metadata_json(HOST_THREADS, json.dumps(host_threads(world_size)))
+        self.add_metadata_json(TORCH_THREADS, json.dumps(torch_threads(world_size)))
         if self._plan.device:
             about = {
                 "backend": self.backend,

@@ -12,8 +12,8 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
 
-_KEY = "host_threads"
-"""Of the capture (``capture/host_threads.py``)."""
+_KEY = "torch_threads"
+"""Of the capture (``capture/torch_threads.py``)."""
 _LEAST_FLOPS = 1_000_000
 """A smaller product takes a core less than 0.1 ms: threads gain little over their start."""
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import torch
 
-HOST_THREADS = "host_threads"
+TORCH_THREADS = "torch_threads"
 """The key in the trace: an entry of its metadata that the page *Recording* shows."""
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 """Of the control group, as a container sees it: microseconds of processors in a period, or max."""
 
 
-def host_threads(world_size: int | None) -> dict[str, int]:
+def torch_threads(world_size: int | None) -> dict[str, int]:
     """Return torch's threads within an operator, and this process's processors.
 
     The processes of a job on this host share its processors: ``LOCAL_WORLD_SIZE`` of torchrun. In a

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tb_privateuse1.capture import host_threads as capture
-from tb_privateuse1.capture.host_threads import host_threads
+from tb_privateuse1.capture import torch_threads as capture
+from tb_privateuse1.capture.torch_threads import torch_threads
 
 
 @pytest.fixture(autouse=True)
@@ -18,20 +18,20 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_process_has_what_it_may_use() -> None:
-    found = host_threads(None)
+    found = torch_threads(None)
     assert found["intra_op"] == torch.get_num_threads()
     assert 1 <= found["processors"] <= len(os.sched_getaffinity(0))
-    assert host_threads(1) == found
+    assert torch_threads(1) == found
 
 
 def test_processes_of_a_job_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = host_threads(None)["processors"]
+    alone = torch_threads(None)["processors"]
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-    assert host_threads(2)["processors"] == max(1, alone // 2)
+    assert torch_threads(2)["processors"] == max(1, alone // 2)
 
 
 def test_a_job_that_does_not_say_how_many_share() -> None:
-    assert set(host_threads(8)) == {"intra_op"}
+    assert set(torch_threads(8)) == {"intra_op"}
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_a_container_has_a_quota(
     path = tmp_path / "cpu.max"
     path.write_text(quota)
     monkeypatch.setattr(capture, "_QUOTA", path)
-    assert host_threads(None)["processors"] == min(most, len(os.sched_getaffinity(0)))
+    assert torch_threads(None)["processors"] == min(most, len(os.sched_getaffinity(0)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.advice.rules.host_threads import RULE
+from tb_privateuse1.advice.rules.torch_threads import RULE
 from tb_privateuse1.trace.model import Trace
 from tests.support.program import found
 from tests.support.sized import FP32, SizedProgram, recorded
@@ -22,7 +22,7 @@ def trace(noted: Any, *, product_us: float = 1000, add_us: float = 1000) -> Trac
             run.op("aten::mm", product_us, **recorded(((SIZE, SIZE), FP32), ((SIZE, SIZE), FP32)))
             run.op("aten::add", add_us, **recorded(((SIZE, SIZE), FP32), ((SIZE, SIZE), FP32)))
             run.rest(5)
-    return run.trace(**({} if noted is None else {"host_threads": noted}))
+    return run.trace(**({} if noted is None else {"torch_threads": noted}))
 
 
 @pytest.mark.parametrize(("used", "processors"), [(1, 4), (64, 2)])

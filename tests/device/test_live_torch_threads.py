@@ -10,7 +10,7 @@ import pytest
 
 from tb_privateuse1 import inference
 from tb_privateuse1.advice.engine import advise
-from tb_privateuse1.capture.host_threads import host_threads
+from tb_privateuse1.capture.torch_threads import torch_threads
 from tb_privateuse1.readers import chrome
 
 SCRIPT = """
@@ -37,13 +37,13 @@ def rules(folder: Path, threads: int) -> list[str]:
     (path,) = folder.glob("*.pt.trace.json")
     trace = inference.build_trace(chrome.read(str(path)), None)
     assert f'"intra_op":{threads}' in "".join(map(trace.text, trace.metadata.value.tolist()))
-    return [row.rule for row in advise(trace).rows if row.rule == "host_threads"]
+    return [row.rule for row in advise(trace).rows if row.rule == "torch_threads"]
 
 
 def test_as_many_threads_as_processors(tmp_path: Path) -> None:
-    assert rules(tmp_path, host_threads(None)["processors"]) == []
+    assert rules(tmp_path, torch_threads(None)["processors"]) == []
 
 
 def test_more_threads_than_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
-    assert rules(tmp_path, host_threads(None)["processors"] + 1) == ["host_threads"]
+    assert rules(tmp_path, torch_threads(None)["processors"] + 1) == ["torch_threads"]

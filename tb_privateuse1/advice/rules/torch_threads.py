@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
-from tb_privateuse1.analysis.idioms.host_threads import large_products, recorded_threads
+from tb_privateuse1.analysis.idioms.torch_threads import large_products, recorded_threads
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
@@ -56,7 +56,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 RULE = Rule(
-    name="host_threads",
+    name="torch_threads",
     title=say("Threads that do not fit the processors"),
     cause="device",
     looks_for=say(
