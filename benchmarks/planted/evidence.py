@@ -43,5 +43,8 @@ FURTHER: dict[str, Evidence] = {
     ),
     "late_release": Evidence("test", _MEMORY, "gradients and results that outlive their use"),
     "memory_growth": Evidence("test", _MEMORY, "a list of results that grows"),
+    "torch_threads": Evidence(
+        "test", "tests/device/test_live_torch_threads.py", "one thread more than processors"
+    ),
     "memory_capacity": Evidence("test", _MEMORY, "96 MiB of 100 MiB"),
 }  # fmt: skip

@@ -27,6 +27,7 @@ from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
+from tb_privateuse1.capture.torch_threads import TORCH_THREADS, torch_threads
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
@@ -327,6 +328,7 @@ class DeviceProfiler(torch_profile):
         if rank is not None and not backend.has_process_group():
             info = {"backend": "", "rank": rank, "world_size": world_size}
             self.add_metadata_json("distributedInfo", json.dumps(info))
+        self.add_metadata_json(TORCH_THREADS, json.dumps(torch_threads(world_size)))
         if self._plan.device:
             about = {
                 "backend": self.backend,

@@ -57,6 +57,7 @@ RULES: Registry[Rule] = Registry(
         "elementwise_chain",
         "slow_products",
         "half_on_host",
+        "torch_threads",
         "weight_reads",
         "double_precision",
         "kernel_roofs",
