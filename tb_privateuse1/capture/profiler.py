@@ -27,6 +27,7 @@ from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
+from tb_privateuse1.capture.thread_times import columns_between, read_times, records_all
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
@@ -82,6 +83,8 @@ class DeviceProfiler(torch_profile):
         super().__init__(activities=self._plan.activities, **options)
         self._has_steps = self.record_steps
         self._self_test: list[list[int]] = []
+        self._threads_before: dict[int, tuple[str, int]] = {}
+        self._threads: dict[str, list[Any]] | None = None
         self._limits.attach(self)
         self._take_route()
 
@@ -160,6 +163,7 @@ class DeviceProfiler(torch_profile):
             self._synchronize(WINDOW_START)
             self._markers.start(self._cycle)
             self._launches.start(self._cycle)
+            self._threads_before = read_times()
 
     def stop_trace(self) -> None:
         """Wait for what the recording launched, then stop recording.
@@ -173,6 +177,7 @@ class DeviceProfiler(torch_profile):
             super().stop_trace()
             return
         self._synchronize(WINDOW_END)
+        self._threads = columns_between(self._threads_before, read_times())
         # Without steps it would be in what is judged.
         self._self_test = plant_test(self.backend) if self._has_steps else []
         self._launches.stop(self._cycle)
@@ -304,6 +309,8 @@ class DeviceProfiler(torch_profile):
             "launches": self._launches.columns,
             "markers": self._markers.columns,
             "self_test": self._self_test,
+            "host_threads": self._threads,
+            "all_threads": records_all(self.experimental_config),
         }
         return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
 
