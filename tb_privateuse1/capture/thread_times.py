@@ -62,8 +62,8 @@ def records_all(config: Any) -> bool:
 
     It has no attributes, so the place of the option in its state is looked up.
     """
-    kind = torch._C._profiler._ExperimentalConfig
     try:
+        kind = torch._C._profiler._ExperimentalConfig
         states = [one.__getstate__() for one in (kind(), kind(profile_all_threads=True), config)]
         return any(usual != on == own for usual, on, own in zip(*states))
     except (AttributeError, TypeError):  # without a config, or a torch without the option
