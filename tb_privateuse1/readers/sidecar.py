@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import decompress
@@ -79,8 +78,7 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
         **_of_rows(content, ("device", "stream"), len(ids), NONE),
         **_of_rows(content, ("first_ns", "second_ns"), len(ids), int(MISSING)),
     }
-    read = _sidecar(ids, elapsed, content, findings, rows, launches, markers)
-    return replace(read, host_threads=threads)
+    return _sidecar(ids, elapsed, content, findings, rows, launches, markers, threads)
 
 
 def _of_rows(
@@ -152,6 +150,7 @@ def _sidecar(
     rows: Mapping[str, I64] | None = None,
     launches: HostLaunches | None = None,
     markers: StepMarkers | None = None,
+    host_threads: tuple[HostThread, ...] = (),
 ) -> Sidecar:
     readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
     plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
@@ -169,5 +168,12 @@ def _sidecar(
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
     kept = {name: values[keep] for name, values in (rows or {}).items()}
     return Sidecar(
-        column[keep], ns[keep], facts, tuple(findings), launches=launches, markers=markers, **kept
+        column[keep],
+        ns[keep],
+        facts,
+        tuple(findings),
+        launches=launches,
+        markers=markers,
+        host_threads=host_threads,
+        **kept,
     )
