@@ -27,7 +27,7 @@ from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
-from tb_privateuse1.capture.thread_times import columns_between, read_times, records_all
+from tb_privateuse1.capture.thread_times import columns_between, ended_between, read_times, records_all
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
@@ -84,7 +84,7 @@ class DeviceProfiler(torch_profile):
         self._has_steps = self.record_steps
         self._self_test: list[list[int]] = []
         self._threads_before: dict[int, tuple[str, int]] = {}
-        self._threads: dict[str, list[Any]] | None = None
+        self._threads_after: dict[int, tuple[str, int]] = {}
         self._limits.attach(self)
         self._take_route()
 
@@ -163,7 +163,7 @@ class DeviceProfiler(torch_profile):
             self._synchronize(WINDOW_START)
             self._markers.start(self._cycle)
             self._launches.start(self._cycle)
-            self._threads_before = read_times()
+            self._threads_before = read_times(begins=True)
 
     def stop_trace(self) -> None:
         """Wait for what the recording launched, then stop recording.
@@ -171,13 +171,14 @@ class DeviceProfiler(torch_profile):
         Some versions of torch, and all with ``acc_events``, build their tables here, which fails
         as a whole if one row's device time cannot be read.
         """
-        self._limits.stop()
+        if self.route == "events":
+            self._threads_after = read_times(begins=False)
+        self._limits.stop()  # a thread of its own ends
         self._add_costs()
         if self.route != "events":
             super().stop_trace()
             return
         self._synchronize(WINDOW_END)
-        self._threads = columns_between(self._threads_before, read_times())
         # Without steps it would be in what is judged.
         self._self_test = plant_test(self.backend) if self._has_steps else []
         self._launches.stop(self._cycle)
@@ -303,13 +304,15 @@ class DeviceProfiler(torch_profile):
         inner: Any = self.profiler
         if self.route != "events" or inner is None or inner.kineto_results is None:
             return None
+        threads = self._threads_before, self._threads_after
         own = {
             "accuracy": known_class(self.backend),  # a trace that is cut or merged loses its own
             "primed": self._primer.done,
             "launches": self._launches.columns,
             "markers": self._markers.columns,
             "self_test": self._self_test,
-            "host_threads": self._threads,
+            "host_threads": columns_between(*threads),
+            "ended_threads_ns": ended_between(*threads),
             "all_threads": records_all(self.experimental_config),
         }
         return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)

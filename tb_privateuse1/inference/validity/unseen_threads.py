@@ -33,12 +33,14 @@ _MOST_NAMES = 3
 class Unseen(Struct, frozen=True):
     """Threads without recorded operators, ``launches`` of theirs, and ns of their processor time.
 
-    ``launches`` is 0 where the backend tells of none: then they only may have launched.
+    ``launches`` is 0 where the backend tells of none: then they only may have launched. ``ended``:
+    threads without names are among them, which ended within the recording.
     """
 
     names: tuple[str, ...]
     launches: int
     cpu_ns: int
+    ended: bool = False
 
 
 def find(trace: Trace, sidecar: Sidecar | None) -> Unseen | None:
@@ -58,15 +60,13 @@ def find(trace: Trace, sidecar: Sidecar | None) -> Unseen | None:
     launches = _launches_for_error(trace)
     if launches is None:
         return None
-    busy = [
-        one
-        for one in sidecar.host_threads
-        if str(one.thread) not in recorded and one.cpu_ns >= launches * _launch_ns(trace)
-    ]
-    if not busy:
-        return None
-    busy.sort(key=lambda one: -one.cpu_ns)
-    return Unseen(tuple(one.name for one in busy), 0, sum(one.cpu_ns for one in busy))
+    limit = launches * _launch_ns(trace)
+    unseen = [one for one in sidecar.host_threads if str(one.thread) not in recorded]
+    busy = sorted((one for one in unseen if one.cpu_ns >= limit), key=lambda one: -one.cpu_ns)
+    ended = sidecar.facts.get("ended_threads_ns")
+    ended_ns = ended if type(ended) is int and ended >= limit else 0
+    cpu_ns = sum(one.cpu_ns for one in busy) + ended_ns
+    return Unseen(tuple(one.name for one in busy), 0, cpu_ns, ended_ns > 0) if cpu_ns else None
 
 
 def mark(trace: Trace, found: Unseen | None) -> Trace:
@@ -100,6 +100,15 @@ def _message(found: Unseen) -> Text:
             count=found.launches,
             names=names,
         )
+    if not found.names:
+        return say(
+            "Threads that ended within the recording took {time_ms:,.1f} ms of processor time and "
+            "may have launched device work: device times are lower bounds, and idle times upper "
+            "ones. If they computed on the host alone, nothing is missing.",
+            time_ms=found.cpu_ns / 1e6,
+        )
+    if found.ended:
+        names = join_list([names, say("and others that ended")])
     return say(
         "{threads} without recorded operators took {time_ms:,.1f} ms of processor time ({names}) "
         "and may have launched device work: device times are lower bounds, and idle times upper "

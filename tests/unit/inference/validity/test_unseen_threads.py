@@ -100,3 +100,14 @@ def test_a_sidecar_without_threads_or_with_broken_ones_accuses_none() -> None:
 
 def test_without_a_sidecar_nothing_is_said() -> None:
     assert unseen_threads.find(recorded(0), None) is None
+
+
+def test_threads_that_ended_may_have_launched_too() -> None:
+    trace = simulate(STEPS, ended_threads_ns=50_000 * US).trace
+    (finding,) = (f for f in trace.meta.findings if f.code == "threads_unseen")
+    assert finding.message.startswith("Threads that ended within the recording took 50.0 ms")
+    both = recorded(50_000 * US, ended_threads_ns=50_000 * US)
+    (finding,) = (f for f in both.meta.findings if f.code == "threads_unseen")
+    assert '100.0 ms of processor time ("feeder", and others that ended)' in finding.message
+    assert not recorded(0, ended_threads_ns=9 * US).meta.unseen_work
+    assert not recorded(0, ended_threads_ns="many").meta.unseen_work
