@@ -27,7 +27,7 @@ from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
-from tb_privateuse1.capture.thread_times import columns_between, ended_between, read_times, records_all
+from tb_privateuse1.capture.thread_times import ThreadTimes
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
@@ -76,6 +76,7 @@ class DeviceProfiler(torch_profile):
         self._launches = backend.LaunchLog(self.backend)
         self._markers = StepMarkers(self.backend)
         self._times = StepTimes()
+        self._threads = ThreadTimes()
         self._memory_wanted = options.get("profile_memory")
         self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
         self._options = WindowOptions(shapes_every, stacks_every)
@@ -83,8 +84,6 @@ class DeviceProfiler(torch_profile):
         super().__init__(activities=self._plan.activities, **options)
         self._has_steps = self.record_steps
         self._self_test: list[list[int]] = []
-        self._threads_before: dict[int, tuple[str, int]] = {}
-        self._threads_after: dict[int, tuple[str, int]] = {}
         self._limits.attach(self)
         self._take_route()
 
@@ -163,7 +162,7 @@ class DeviceProfiler(torch_profile):
             self._synchronize(WINDOW_START)
             self._markers.start(self._cycle)
             self._launches.start(self._cycle)
-            self._threads_before = read_times(begins=True)
+            self._threads.start()
 
     def stop_trace(self) -> None:
         """Wait for what the recording launched, then stop recording.
@@ -172,7 +171,7 @@ class DeviceProfiler(torch_profile):
         as a whole if one row's device time cannot be read.
         """
         if self.route == "events":
-            self._threads_after = read_times(begins=False)
+            self._threads.stop()
         self._limits.stop()  # a thread of its own ends
         self._add_costs()
         if self.route != "events":
@@ -304,16 +303,13 @@ class DeviceProfiler(torch_profile):
         inner: Any = self.profiler
         if self.route != "events" or inner is None or inner.kineto_results is None:
             return None
-        threads = self._threads_before, self._threads_after
         own = {
             "accuracy": known_class(self.backend),  # a trace that is cut or merged loses its own
             "primed": self._primer.done,
             "launches": self._launches.columns,
             "markers": self._markers.columns,
             "self_test": self._self_test,
-            "host_threads": columns_between(*threads),
-            "ended_threads_ns": ended_between(*threads),
-            "all_threads": records_all(self.experimental_config),
+            **self._threads.facts(self.experimental_config),
         }
         return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
 

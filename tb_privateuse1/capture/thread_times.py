@@ -27,6 +27,30 @@ _PROCESS = 0
 _Times = dict[int, tuple[str, int]]
 
 
+class ThreadTimes:
+    """The processor time of the process's threads within one window."""
+
+    def __init__(self) -> None:
+        self._before: _Times = {}
+        self._after: _Times = {}
+
+    def start(self) -> None:
+        """Begin a window."""
+        self._before, self._after = read_times(begins=True), {}
+
+    def stop(self) -> None:
+        """End it."""
+        self._after = read_times(begins=False)
+
+    def facts(self, config: Any) -> dict[str, Any]:
+        """Return what the sidecar has of them; ``config`` is the profiler's experimental one."""
+        return {
+            "host_threads": columns_between(self._before, self._after),
+            "ended_threads_ns": ended_between(self._before, self._after),
+            "all_threads": records_all(config),
+        }
+
+
 def columns_between(before: _Times, after: _Times) -> dict[str, list[Any]] | None:
     """Return per Python thread its system number, its name, and ns of processor time in between.
 
@@ -85,7 +109,7 @@ def read_times(*, begins: bool) -> _Times:
 
 
 def _names() -> dict[int, str]:
-    """Return the names of Python's threads; a forked process does not know its first one's number."""
+    """Return the names of Python's threads by number; a fork may not know its first thread's."""
     own = {threading.current_thread(): threading.get_native_id()}
     threads = (one for one in threading.enumerate() if not one.name.startswith(OWN))
     return {own.get(one, one.native_id) or _PROCESS: one.name for one in threads}
