@@ -95,9 +95,9 @@ def read_times(*, begins: bool) -> _Times:
         numbers = [int(number) for number in os.listdir("/proc/self/task")]
     except OSError:
         return {}
-    process = None if begins else time.process_time_ns()
     names = _names()
-    times = {}
+    times: _Times = {}
+    process = None if begins else time.process_time_ns()
     for number in numbers:
         try:
             spent = time.clock_gettime_ns(~number << 3 | _THREAD_CLOCK)
