@@ -28,6 +28,7 @@ _LEAST = 3
 """Launches that a thread must have had the time for. It wakes up in less: 10 to 40 us here, and a
 launching operator takes 5 to 20."""
 _MOST_NAMES = 3
+"""More are no easier to find than their count is."""
 
 
 class Unseen(Struct, frozen=True):
@@ -146,7 +147,7 @@ def _logged(
 def _launches_for_error(trace: Trace) -> float | None:
     """Return how many of the program's kernels make its busy time wrong; None if it has no bound.
 
-    So many in the mean take the device longer than the stated error.
+    By their mean length: what the stated error holds, and no fewer than the least.
     """
     bound = uncertainty.union_bound(trace.kernels)
     length = float((trace.kernels.end_ns - trace.kernels.start_ns).mean())
