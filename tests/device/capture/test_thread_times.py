@@ -21,6 +21,7 @@ def launches():
     while not stop.is_set():
         with torch.refdev.stream(own):
             left @ left
+        own.synchronize()
 def waits():
     stop.wait()
 for target in (launches, waits):
