@@ -27,6 +27,7 @@ from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
+from tb_privateuse1.capture.thread_times import ThreadTimes
 from tb_privateuse1.capture.torch_threads import TORCH_THREADS, torch_threads
 from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
 from tb_privateuse1.capture.user_source import user_functions
@@ -76,6 +77,7 @@ class DeviceProfiler(torch_profile):
         self._launches = backend.LaunchLog(self.backend)
         self._markers = StepMarkers(self.backend)
         self._times = StepTimes()
+        self._threads = ThreadTimes()
         self._memory_wanted = options.get("profile_memory")
         self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
         self._options = WindowOptions(shapes_every, stacks_every)
@@ -161,6 +163,7 @@ class DeviceProfiler(torch_profile):
             self._synchronize(WINDOW_START)
             self._markers.start(self._cycle)
             self._launches.start(self._cycle)
+            self._threads.start()
 
     def stop_trace(self) -> None:
         """Wait for what the recording launched, then stop recording.
@@ -168,7 +171,9 @@ class DeviceProfiler(torch_profile):
         Some versions of torch, and all with ``acc_events``, build their tables here, which fails
         as a whole if one row's device time cannot be read.
         """
-        self._limits.stop()
+        if self.route == "events":
+            self._threads.stop()
+        self._limits.stop()  # a thread of its own ends
         self._add_costs()
         if self.route != "events":
             super().stop_trace()
@@ -305,6 +310,7 @@ class DeviceProfiler(torch_profile):
             "launches": self._launches.columns,
             "markers": self._markers.columns,
             "self_test": self._self_test,
+            **self._threads.facts(self.experimental_config),
         }
         return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
 

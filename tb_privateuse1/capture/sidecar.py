@@ -41,10 +41,10 @@ def build(
     """The sidecar of the last cycle of ``inner``, a ``torch.autograd.profiler.profile``.
 
     ``own``: what the capture did itself, by its key: the backend's class of ``accuracy``, or None;
-    ``primed``, the steps in which it loaded
-    the device, and for how long; the backend's ``launches``, or None; the ``markers`` at the ends
-    of steps, or None; and the ``self_test``. A row that cannot be read has the time None. What is
-    wrong with the times is added to ``cycle``; the notes of ``run`` stand before it.
+    ``primed``, the steps in which it loaded the device, and for how long; the backend's
+    ``launches``, or None; the ``markers`` at the ends of steps, or None; the ``self_test``; and
+    what ``ThreadTimes`` tells. A row that cannot be read has the time None. What is wrong with the
+    times is added to ``cycle``; the notes of ``run`` stand before it.
     """
     rows = read_rows(inner.kineto_results.events(), backend, cycle)
     elapsed = rows.elapsed_us

@@ -39,6 +39,7 @@ from tb_privateuse1.inference.validity import (
     impossible_steps,
     lost_calls,
     stream_order,
+    unseen_threads,
     unseen_work,
     zero_times,
 )
@@ -118,9 +119,10 @@ def build_trace(
         findings += task_queue.queue_findings(host.tasks)
     trace = replace(trace, meta=replace(trace.meta, findings=findings))
     timed = sidecar is not None and sidecar.first_ns is not None
-    return unseen_work.mark(
-        completeness.mark(trace), activities.unseen_ns, activities.unseen_waits, timed=timed
-    )
+    trace = completeness.mark(trace)
+    unseen = unseen_threads.find(trace, sidecar)
+    marked = unseen_work.mark(trace, activities.unseen_ns, activities.unseen_waits, timed=timed)
+    return unseen_threads.mark(marked, unseen)
 
 
 def _infer(

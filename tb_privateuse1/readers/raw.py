@@ -264,6 +264,17 @@ class StepMarkers(Table, frozen=True):
     bound_ns: I64
 
 
+class HostThread(Struct, frozen=True):
+    """A Python thread that lived when the window ended, and its processor time in the window.
+
+    ``thread`` is the system's number.
+    """
+
+    thread: int
+    name: str
+    cpu_ns: int
+
+
 class Sidecar(Struct, frozen=True):
     """The device time of each operator between its two events, by External id.
 
@@ -271,7 +282,7 @@ class Sidecar(Struct, frozen=True):
     ``device`` and ``stream`` are those of both events, ``NONE`` if the two differ. Both columns are
     None if the backend does not record them. ``first_ns`` and ``second_ns`` are when the device
     executed the two events, by its own clock: ``MISSING`` or ns after an event that is the same for
-    the recording.
+    the recording. ``host_threads`` are none if the capture did not tell.
     """
 
     external_id: I64
@@ -284,6 +295,7 @@ class Sidecar(Struct, frozen=True):
     markers: StepMarkers | None = None
     first_ns: I64 | None = None
     second_ns: I64 | None = None
+    host_threads: tuple[HostThread, ...] = ()
 
     def warned(self, code: str) -> bool:
         """Return whether the capture warned of something while it recorded."""

@@ -20,7 +20,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import decompress
 from tb_privateuse1.readers.chrome import numbers
 from tb_privateuse1.readers.chrome.json_values import BROKEN
-from tb_privateuse1.readers.raw import HostLaunches, Sidecar, StepMarkers
+from tb_privateuse1.readers.raw import HostLaunches, HostThread, Sidecar, StepMarkers
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING, NONE
@@ -73,11 +73,12 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
         )
     launches = _columns(HostLaunches, content.pop("launches", None))
     markers = _columns(StepMarkers, content.pop("markers", None))
+    threads = _host_threads(content.pop("host_threads", None))
     rows = {
         **_of_rows(content, ("device", "stream"), len(ids), NONE),
         **_of_rows(content, ("first_ns", "second_ns"), len(ids), int(MISSING)),
     }
-    return _sidecar(ids, elapsed, content, findings, rows, launches, markers)
+    return _sidecar(ids, elapsed, content, findings, rows, launches, markers, threads)
 
 
 def _of_rows(
@@ -103,6 +104,20 @@ def _columns(kind: type[_Recorded], content: object) -> _Recorded | None:
         return None
     table = kind(*(numbers.parse_ids(c) for c in lists))
     return table.take(np.min([column for _, column in table.columns()], axis=0) >= 0)
+
+
+def _host_threads(content: object) -> tuple[HostThread, ...]:
+    """Return the threads whose number, name and time are there."""
+    columns = content if isinstance(content, dict) else {}
+    parsed = [columns.get(name) for name in HostThread.__struct_fields__]
+    lists = [column for column in parsed if isinstance(column, list)]
+    if len(lists) < len(parsed):
+        return ()
+    return tuple(
+        HostThread(thread, name, cpu_ns)
+        for thread, name, cpu_ns in zip(*lists, strict=False)
+        if type(thread) is int and isinstance(name, str) and type(cpu_ns) is int
+    )
 
 
 def _recipe(content: dict[str, Any], path: str) -> Sidecar:
@@ -135,6 +150,7 @@ def _sidecar(
     rows: Mapping[str, I64] | None = None,
     launches: HostLaunches | None = None,
     markers: StepMarkers | None = None,
+    host_threads: tuple[HostThread, ...] = (),
 ) -> Sidecar:
     readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
     plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
@@ -152,5 +168,12 @@ def _sidecar(
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
     kept = {name: values[keep] for name, values in (rows or {}).items()}
     return Sidecar(
-        column[keep], ns[keep], facts, tuple(findings), launches=launches, markers=markers, **kept
+        column[keep],
+        ns[keep],
+        facts,
+        tuple(findings),
+        launches=launches,
+        markers=markers,
+        host_threads=host_threads,
+        **kept,
     )

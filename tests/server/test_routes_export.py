@@ -10,6 +10,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from werkzeug.test import Client
@@ -53,7 +54,7 @@ def test_every_format(client: Client, logdir: Path) -> None:
 
 
 def test_an_operator_as_a_script(tmp_path: Path) -> None:
-    typed = {"Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"]}
+    typed: dict[str, Any] = {"Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"]}
     events = (op("aten::mm", 0, 9, **typed), op("MmBackward0", 10, 19, **typed))
     (tmp_path / "h_1.pt.trace.json").write_text(json.dumps(document(*events)))
     with contextlib.closing(Scanner(str(tmp_path), READERS, interval_s=0)) as scan:

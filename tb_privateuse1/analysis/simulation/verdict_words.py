@@ -100,6 +100,8 @@ def lacking_work(trace: Trace, part: JudgedPart) -> str:
     if missing := device_times.missing_streams(trace):
         return say("the work of {streams} has no times", streams=join_list(missing))
     if trace.meta.unseen_work:
+        if all(finding.code != "work_unseen" for finding in trace.meta.findings):
+            return say("work that a thread without recorded operators may have launched has none")
         return say("work that no recorded operator launched has no times")
     partial = int(trace.steps.partial[part.steps].sum())
     if len(trace.steps) < 2:

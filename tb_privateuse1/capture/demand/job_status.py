@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1.capture.demand.files import job_path, write_atomically
+from tb_privateuse1.capture.thread_times import OWN
 from tb_privateuse1.capture.warnings import Notes
 
 _OLD_S = 7 * 86_400.0
@@ -55,7 +56,7 @@ class JobStatus:
         if self._thread is None:
             self._ended = threading.Event()
             self._thread = threading.Thread(
-                target=self._beat, args=(self._ended,), name="tb_privateuse1 status", daemon=True
+                target=self._beat, args=(self._ended,), name=OWN + "status", daemon=True
             )
             self._thread.start()
 

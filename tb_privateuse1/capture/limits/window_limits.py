@@ -10,6 +10,7 @@ from typing import Any
 from torch.profiler.profiler import ProfilerAction
 
 from tb_privateuse1.capture.limits.limits import Limits, Unit
+from tb_privateuse1.capture.thread_times import OWN
 from tb_privateuse1.capture.warnings import CaptureWarning, Notes
 
 _LOOK_S = 1.0
@@ -113,7 +114,7 @@ class Watch:
         self._limits = limits
         self._notes = notes
         self._ended = threading.Event()
-        self.thread = threading.Thread(target=self._look, name="capture limits", daemon=True)
+        self.thread = threading.Thread(target=self._look, name=OWN + "limits", daemon=True)
 
     def start(self) -> None:
         """Look each second from here on."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING, Trace
@@ -21,6 +21,9 @@ single thread, five have one by conclusion, as a wrong claim makes it, and none 
 _TIED_NS = 25_000
 """The largest launch latency that is assumed. Where a device's measured clock is further off, the
 events that waits left to an idle device were none: unseen work ran then."""
+
+_SHOWN_NS = 50_000
+"""Less reads as 0.0 ms."""
 
 
 def mark(trace: Trace, unseen_ns: int, waits: int = 0, *, timed: bool = False) -> Trace:
@@ -37,10 +40,18 @@ def mark(trace: Trace, unseen_ns: int, waits: int = 0, *, timed: bool = False) -
     accident = bound is None or (unseen_ns <= bound and few)
     if trace.meta.timeline != "inferred" or accident:
         return trace
-    message = say(
-        "For {time_ms:,.1f} ms and more the device was busy with work that no recorded operator "
-        "launched: device times are lower bounds, and idle times upper ones.",
-        time_ms=unseen_ns / 1e6,
+    message = (
+        say(
+            "For {time_ms:,.1f} ms and more the device was busy with work that no recorded "
+            "operator launched: device times are lower bounds, and idle times upper ones.",
+            time_ms=unseen_ns / 1e6,
+        )
+        if unseen_ns >= _SHOWN_NS
+        else say(
+            "{waits} the device was busy with work that no recorded operator launched: device "
+            "times are lower bounds, and idle times upper ones.",
+            waits=plural(waits, "time"),
+        )
     )
     hint = say(
         "A thread that the profiler does not record may launch, or a library beside torch. Record "

@@ -64,3 +64,9 @@ def test_a_clock_that_no_idle_device_ties_bounds_no_start() -> None:
     assert (marked.kernels.start_bound_ns == MISSING).all()
     assert unseen_work.mark(trace, 0, 0, timed=True) is trace
     assert unseen_work.mark(trace, 0, 1, timed=False) is trace
+
+
+def test_a_wait_too_short_to_read_is_counted_instead() -> None:
+    trace = simulate([step(i, *LAYERS) for i in range(3)], event_times=(0, 0.0)).trace
+    (finding,) = unseen_work.mark(trace, 0, 3, timed=True).meta.findings[-1:]
+    assert finding.message.startswith("3 times the device was busy with work")
