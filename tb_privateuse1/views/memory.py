@@ -8,7 +8,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
+from tb_privateuse1.analysis.memory import (
+    allocations,
+    by_module,
+    by_operator,
+    categories,
+    differences,
+)
 from tb_privateuse1.analysis.memory import devices as memory_devices
 from tb_privateuse1.analysis.memory.allocations import (
     UNKNOWN,
@@ -21,6 +27,7 @@ from tb_privateuse1.analysis.memory.by_module import AliveModule
 from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, MemoryOperator
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
+from tb_privateuse1.analysis.memory.differences import MemoryDifference
 from tb_privateuse1.analysis.memory.remaining import (
     AliveFunction,
     RemainingMemory,
@@ -97,6 +104,8 @@ class MemoryUse(Result, frozen=True):
     """What was allocated in the part and is alive at its end, by class of module."""
     remaining_functions: tuple[RemainingMemory, ...]
     """The same by function."""
+    difference: MemoryDifference | None
+    """What is alive at the part's end against its start; null without totals or addresses."""
     operators: tuple[MemoryOperator, ...]
     allocations: int
     """How many there are in the window; ``rows`` are the largest."""
@@ -153,6 +162,7 @@ def memory(
     by_category, over_time = categories.category_rows(
         level, events, blocks, split, start, end, points
     )
+    label = shown.label if shown else ""
     modules, functions = remaining_memory(trace, events, blocks, start, end)
     return MemoryUse(
         provenance=provenance(trace, chosen_window(trace, step, "all")),
@@ -167,6 +177,9 @@ def memory(
         **_alive(trace, events, level, blocks, peak),
         remaining_modules=modules,
         remaining_functions=functions,
+        difference=differences.change_within(
+            differences.DeviceHistory(trace, label, events, level, blocks, split), start, end
+        ),
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
         rows=tuple(by_operator.allocation_rows(trace, events, largest, kind)),
