@@ -27,7 +27,7 @@ from tb_privateuse1.analysis.comparison.rows import (
     total_time,
 )
 from tb_privateuse1.analysis.comparison.significance import Sample, Test, Verdict
-from tb_privateuse1.analysis.memory.differences import MemoryDifference, Moment
+from tb_privateuse1.analysis.memory.differences import MemoryDifference
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
@@ -130,8 +130,9 @@ def diff(
     ] = None,
     window: WindowOption = "steady",
     alive_at: Annotated[
-        Moment | None, "compare what is alive at the peak or the end of the chosen steps"
-    ] = None,
+        Literal["none", "peak", "end"],
+        "compare what is alive at the peak or the end of the chosen steps",
+    ] = "none",
     limit: Annotated[int, "at most this many rows"] = 20_000,
     offset: OffsetOption = 0,
 ) -> Diff:
@@ -164,7 +165,9 @@ def diff(
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
-        alive=compare_alive(base, trace, base_steps, now_steps, alive_at) if alive_at else (),
+        alive=()
+        if alive_at == "none"
+        else compare_alive(base, trace, base_steps, now_steps, alive_at),
         steps=_paired(windows[1], windows[0]),
         pairs_total=max(counts),
         by=by,
