@@ -230,7 +230,7 @@ def test_live_memory_side_by_side(two: Dashboard) -> None:
         two.get(f"group-{instant}").click()
         (answer,) = result(two, f"&alive_at={instant}")["alive"]
         for by in ("modules", "categories", "functions"):
-            two.get(f"group-{by}").last.click()
+            two.get(f"group-change_{by}").click()
             table = two.shows("table-memory-change", rows=len(answer[by]))
             cells = table.locator('tr[data-key] td[data-column="now_bytes"]')
             expect(cells.first).to_have_attribute("data-value", str(answer[by][0]["now_bytes"]))

@@ -122,7 +122,7 @@ def test_what_changed_over_the_part(dashboard: Dashboard) -> None:
     answer = dashboard.server.plugin("memory?run=mlp&step=11").json["difference"]
     assert answer["functions"]
     for by in ("functions", "modules", "categories"):
-        dashboard.get(f"group-change_{by}" if by == "functions" else f"group-{by}").last.click()
+        dashboard.get(f"group-change_{by}").last.click()
         table = dashboard.shows("table-memory-change", rows=len(answer[by]))
         cells = table.locator('tr[data-key] td[data-column="change_bytes"]')
         expect(cells.first).to_have_attribute("data-value", str(answer[by][0]["change_bytes"]))

@@ -10,7 +10,7 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { go, state } from "../../state/url";
-import { aliveChanges, GROUPING_CHOICES, type Grouping } from "../shared/alive-changes";
+import { aliveChanges, type Change, CHANGE_CHOICES } from "../shared/alive-changes";
 import { RELATIVE } from "./relative";
 import "../overview/verdict-line.css";
 
@@ -106,7 +106,7 @@ export function MemoryDiff({
 
 /** What operators allocate per step, or what is live at an instant of each. */
 function Details({ result, shared }: { result: Diff; shared: Shared }) {
-  const [by, setBy] = useState<Grouping>("functions");
+  const [by, setBy] = useState<Change>("change_functions");
   const instant = instantOf(state.value.alive);
   const choice = (
     <Segmented
@@ -146,7 +146,7 @@ function Details({ result, shared }: { result: Diff; shared: Shared }) {
   const children = (
     <>
       {choice}
-      <Segmented label={changes.by} value={by} onPick={setBy} choices={GROUPING_CHOICES} />
+      <Segmented label={changes.by} value={by} onPick={setBy} choices={CHANGE_CHOICES} />
     </>
   );
   return aliveChanges(result.alive, by, { ...shared, children });

@@ -10,7 +10,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import type { Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import { NotListed } from "../shared/not-listed";
-import { aliveChanges, GROUPING_CHOICES, GROUPINGS } from "../shared/alive-changes";
+import { aliveChanges, type Change, CHANGE_CHOICES, CHANGES } from "../shared/alive-changes";
 import { REMAINING, remainingTable } from "./remaining";
 import {
   ALIVE,
@@ -39,9 +39,6 @@ interface TablesProps {
   life: Life | null;
   onLife: (life: Life | null) => void;
 }
-
-/** The values of the URL key `group` that show what changed over the part. */
-const CHANGES = ["change_functions", "change_modules", "change_categories"] as const;
 
 const TABS = [
   "alive",
@@ -184,20 +181,19 @@ function filterOf({ source, operator }: AliveRow): string | null {
 }
 
 /** No component, as the steps. */
-function changeTable({ difference }: MemoryUse, tab: (typeof CHANGES)[number], common: Common) {
-  const by = GROUPINGS.find((one) => tab === `change_${one}`) ?? "functions";
+function changeTable({ difference }: MemoryUse, tab: Change, common: Common) {
   const children = (
     <>
       {common.children}
       <Segmented
         label={t.memoryChanges.by}
-        value={by}
-        onPick={(to) => go({ group: `change_${to}`, sort: null, filter: null })}
-        choices={GROUPING_CHOICES}
+        value={tab}
+        onPick={(to) => go({ group: to, sort: null, filter: null })}
+        choices={CHANGE_CHOICES}
       />
     </>
   );
-  return aliveChanges(difference ? [difference] : [], by, { ...common, children });
+  return aliveChanges(difference ? [difference] : [], tab, { ...common, children });
 }
 
 /** No component, as the steps. */

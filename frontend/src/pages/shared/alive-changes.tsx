@@ -7,16 +7,25 @@ import { Table } from "../../widgets/table/table";
 
 const texts = t.memoryChanges;
 
-export const GROUPINGS = ["functions", "modules", "categories"] as const;
-export type Grouping = (typeof GROUPINGS)[number];
+/** The values of the memory page's URL key `group` that show what changed. */
+export const CHANGES = ["change_functions", "change_modules", "change_categories"] as const;
+export type Change = (typeof CHANGES)[number];
 
-export const GROUPING_CHOICES = GROUPINGS.map((value) => ({ value, label: texts[value] }));
+const FIELDS = {
+  change_functions: "functions",
+  change_modules: "modules",
+  change_categories: "categories",
+} as const satisfies Record<Change, keyof MemoryDifference>;
+type Grouping = (typeof FIELDS)[Change];
+
+export const CHANGE_CHOICES = CHANGES.map((value) => ({ value, label: texts[FIELDS[value]] }));
 
 type Row = AliveChange & { device: string };
 type Common = Pick<Parameters<typeof Table<Row>>[0], "sort" | "filter" | "onSort" | "onFilter" | "children">;
 
 /** No component: the choices in the table would lose the focus to another table's. */
-export function aliveChanges(found: readonly MemoryDifference[], by: Grouping, common: Common) {
+export function aliveChanges(found: readonly MemoryDifference[], change: Change, common: Common) {
+  const by = FIELDS[change];
   return (
     <Table
       {...common}
