@@ -98,7 +98,7 @@ answer["calls"] = calls
     assert "60  refdev:0 torch.float32 [3, 5]" in report
     (pickled,) = (tmp_path / "log").glob("*.memory_snapshot.pickle")
     rows = tbp.open(str(pickled)).memory().alive_functions
-    assert [(row.function, row.bytes) for row in rows] == [("model0.py:7 in layer0", 4096)]
+    assert [(row.function, row.bytes) for row in rows] == [("/work/model0.py:7 in layer0", 4096)]
 
 
 def test_which_errors_are_of_memory() -> None:
