@@ -113,6 +113,12 @@ class Diff(Result, frozen=True):
     notes: tuple[Finding, ...]
 
 
+_AliveAt = Annotated[
+    Literal["none", "peak", "end"],
+    "compare what is alive at the peak or the end of the chosen steps",
+]
+
+
 def diff(
     trace: Trace,
     base: Trace,
@@ -129,10 +135,7 @@ def diff(
         int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
     ] = None,
     window: WindowOption = "steady",
-    alive_at: Annotated[
-        Literal["none", "peak", "end"],
-        "compare what is alive at the peak or the end of the chosen steps",
-    ] = "none",
+    alive_at: _AliveAt = "none",
     limit: Annotated[int, "at most this many rows"] = 20_000,
     offset: OffsetOption = 0,
 ) -> Diff:
@@ -152,8 +155,8 @@ def diff(
     rows, total = compare_rows(
         old, now, by, unit, counts, base_names, slice(offset, offset + limit), repeats=repeats
     )
-    now_time, base_time = (one.time for one in windows)
-    why = explain_change(base, trace, base_steps, now_steps, (base_time, now_time), repeats=repeats)
+    times = windows[1].time, windows[0].time
+    why = explain_change(base, trace, base_steps, now_steps, times, repeats=repeats)
     return Diff(
         provenance=provenance(trace, windows[0]),
         base=provenance(base, windows[1]),
@@ -165,9 +168,7 @@ def diff(
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
-        alive=()
-        if alive_at == "none"
-        else compare_alive(base, trace, base_steps, now_steps, alive_at),
+        alive=compare_alive(base, trace, base_steps, now_steps, alive_at),
         steps=_paired(windows[1], windows[0]),
         pairs_total=max(counts),
         by=by,

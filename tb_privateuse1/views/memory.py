@@ -157,12 +157,12 @@ def memory(
     inside = _largest_first(events, blocks, start, end)
     shown_rows = inside[offset : offset + limit]
     split = categories.categorize(trace, events, level, blocks)
-    peak = _known_peak(level, blocks, start, end)
     largest, kind = blocks.take(shown_rows), split.of[shown_rows]
     by_category, over_time = categories.category_rows(
         level, events, blocks, split, start, end, points
     )
     label = shown.label if shown else ""
+    history = differences.DeviceHistory(trace, label, events, level, blocks, split)
     modules, functions = remaining_memory(trace, events, blocks, start, end)
     return MemoryUse(
         provenance=provenance(trace, chosen_window(trace, step, "all")),
@@ -174,12 +174,10 @@ def memory(
         basis=("allocated" if level.has_totals else "change") if shown else None,
         steps=_listed(steps, step),
         memory_steps_total=len(steps),
-        **_alive(trace, events, level, blocks, peak),
+        **_alive(history, start, end),
         remaining_modules=modules,
         remaining_functions=functions,
-        difference=differences.change_within(
-            differences.DeviceHistory(trace, label, events, level, blocks, split), start, end
-        ),
+        difference=differences.change_within(history, start, end),
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
         rows=tuple(by_operator.allocation_rows(trace, events, largest, kind)),
@@ -189,12 +187,12 @@ def memory(
     )
 
 
-def _alive(
-    trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks, peak: int | None
-) -> dict[str, Any]:
+def _alive(history: differences.DeviceHistory, start: int, end: int) -> dict[str, Any]:
     """Return what is alive at the peak by block, module and line; nothing without a known peak."""
+    peak = _known_peak(history.level, history.blocks, start, end)
     if peak is None:
         return {"alive": (), "alive_modules": (), "alive_functions": ()}
+    trace, events, level, blocks = history.trace, history.events, history.level, history.blocks
     return {
         "alive": tuple(by_operator.live_blocks(trace, events, level, blocks, peak)),
         "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),

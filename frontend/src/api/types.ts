@@ -83,7 +83,7 @@ export interface AdviceTable {
   saving_share: number;
 }
 
-/** What is alive of one function, class of module or category at both instants. */
+/** Memory of one function, class of module or category at both instants. */
 export interface AliveChange {
   source: "operator" | "earlier" | "unexplained";
   name: string | null;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tb_privateuse1.analysis.comparison.memory import device_pairs, pair_label
 from tb_privateuse1.analysis.memory import differences
 from tb_privateuse1.analysis.memory.differences import DeviceHistory, MemoryDifference, Moment
@@ -10,13 +12,15 @@ from tb_privateuse1.trace.table import I64
 
 
 def compare_alive(
-    base: Trace, trace: Trace, base_steps: I64, now_steps: I64, moment: Moment
+    base: Trace, trace: Trace, base_steps: I64, now_steps: I64, moment: Moment | Literal["none"]
 ) -> tuple[MemoryDifference, ...]:
     """Return a difference for each device whose totals and addresses both traces have.
 
     The chosen steps are rows of each trace's steps. The instant is the peak in these steps, or
-    their end; without steps that of the whole recording.
+    their end; without steps that of the whole recording. Nothing is compared for ``none``.
     """
+    if moment == "none":
+        return ()
     found = []
     for pair in device_pairs(base, trace):
         if pair[0] is None or pair[1] is None:

@@ -1,4 +1,4 @@
-"""What is alive at one instant against another, by function, module and category.
+"""Compare memory that is alive at two instants, by function, module and category.
 
 Both may be of one recording, or each of its own: a memory snapshot is a recording, too. Rows are
 matched by their texts. A single pair of instants has no spread, so no verdict is given.
@@ -34,7 +34,7 @@ Key = tuple[Source, str | None, str | None]
 
 
 class AliveChange(Struct, frozen=True):
-    """What is alive of one function, class of module or category at both instants."""
+    """Memory of one function, class of module or category at both instants."""
 
     source: Source
     name: str | None
@@ -92,7 +92,7 @@ class DeviceHistory(Struct, frozen=True):
 
 
 class Instant(Struct, frozen=True):
-    """What is alive at one time, by three kinds of key."""
+    """Memory that is alive at one time, by three kinds of key."""
 
     at_ns: int
     bytes: int
