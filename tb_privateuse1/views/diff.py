@@ -113,6 +113,9 @@ class Diff(Result, frozen=True):
     notes: tuple[Finding, ...]
 
 
+_Step = Annotated[
+    int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
+]
 _AliveAt = Annotated[
     Literal["none", "peak", "end"],
     "compare what is alive at the peak or the end of the chosen steps",
@@ -128,9 +131,7 @@ def diff(
         Literal["best", "device", "host"],
         "best is device time where both traces have it, else host time",
     ] = "best",
-    step: Annotated[
-        int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
-    ] = None,
+    step: _Step = None,
     base_step: Annotated[
         int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
     ] = None,

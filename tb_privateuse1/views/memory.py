@@ -119,6 +119,9 @@ class MemoryUse(Result, frozen=True):
     remaining_lines = renamed("remaining_lines", "remaining_functions")
 
 
+_Device = Annotated[
+    str | None, "type and index, as 6/0; by default the accelerator that allocates most"
+]
 _Start = Annotated[int | None, "start of the part; by default that of the step or the recording"]
 _End = Annotated[int | None, "end of the part; by default that of the step or the recording"]
 
@@ -126,9 +129,7 @@ _End = Annotated[int | None, "end of the part; by default that of the step or th
 def memory(
     trace: Trace,
     *,
-    device: Annotated[
-        str | None, "type and index, as 6/0; by default the accelerator that allocates most"
-    ] = None,
+    device: _Device = None,
     step: StepOption = None,
     start_ns: _Start = None,
     end_ns: _End = None,

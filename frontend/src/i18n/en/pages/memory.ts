@@ -253,7 +253,7 @@ export const memoryTables = {
   },
 };
 
-const reasons: Record<AliveChange["reason"], Told> = {
+const reasons: Record<AliveChange["reason"], { label: string; title: string }> = {
   new: { label: "new", title: "The base never had any of it." },
   larger: { label: "larger blocks", title: "No more blocks at once than ever in the base, but larger ones." },
   more: {
