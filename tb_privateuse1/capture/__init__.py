@@ -28,6 +28,7 @@ from __future__ import annotations
 from tb_privateuse1.capture import replacement
 from tb_privateuse1.capture.demand.service import on_demand
 from tb_privateuse1.capture.guarded import profile
+from tb_privateuse1.capture.out_of_memory import on_out_of_memory
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.profiler import WINDOW_END, WINDOW_START
 from tb_privateuse1.capture.trace_handler import tensorboard_trace_handler, write_sidecar
@@ -39,6 +40,7 @@ __all__ = [
     "CaptureWarning",
     "install",
     "on_demand",
+    "on_out_of_memory",
     "profile",
     "sidecar_path",
     "tensorboard_trace_handler",

@@ -99,14 +99,15 @@ class Termination:
         self._handled.discard(number)
         try:
             if self._pid == os.getpid():  # not in a child that has only just been forked
-                self._save(signal.Signals(number).name)
+                self.save(signal.Signals(number).name)
         finally:
             os.kill(os.getpid(), number)
 
     def _at_exit(self) -> None:
-        self._save("the end of the program")
+        self.save("the end of the program")
 
-    def _save(self, reason: str) -> None:
+    def save(self, reason: str) -> None:
+        """End and save all open recordings of the process, as far as this thread can."""
         for recorder in list(self._open):
             recorder.cut_short(reason)
 

@@ -12,6 +12,7 @@ from tb_privateuse1.analysis.account import table as account_table
 from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.comparison import items_per_step, notes, significance
 from tb_privateuse1.analysis.comparison import memory as comparison_memory
+from tb_privateuse1.analysis.comparison.alive_memory import compare_alive
 from tb_privateuse1.analysis.comparison.conditions import Condition, conditions
 from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Name
 from tb_privateuse1.analysis.comparison.left_out import left_out_work
@@ -26,6 +27,7 @@ from tb_privateuse1.analysis.comparison.rows import (
     total_time,
 )
 from tb_privateuse1.analysis.comparison.significance import Sample, Test, Verdict
+from tb_privateuse1.analysis.memory.differences import MemoryDifference
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
@@ -93,6 +95,8 @@ class Diff(Result, frozen=True):
     """Of each device, per step."""
     allocators: tuple[DiffAllocator, ...]
     """What operators allocate per step, the greatest change first."""
+    alive: tuple[MemoryDifference, ...]
+    """Of each device, what is alive at the instant that ``alive_at`` selects."""
     steps: tuple[DiffStep, ...]
     """The first 500 of ``pairs_total``."""
     pairs_total: int
@@ -109,6 +113,15 @@ class Diff(Result, frozen=True):
     notes: tuple[Finding, ...]
 
 
+_Step = Annotated[
+    int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
+]
+_AliveAt = Annotated[
+    Literal["none", "peak", "end"],
+    "compare what is alive at the peak or the end of the chosen steps",
+]
+
+
 def diff(
     trace: Trace,
     base: Trace,
@@ -118,13 +131,12 @@ def diff(
         Literal["best", "device", "host"],
         "best is device time where both traces have it, else host time",
     ] = "best",
-    step: Annotated[
-        int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
-    ] = None,
+    step: _Step = None,
     base_step: Annotated[
         int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
     ] = None,
     window: WindowOption = "steady",
+    alive_at: _AliveAt = "none",
     limit: Annotated[int, "at most this many rows"] = 20_000,
     offset: OffsetOption = 0,
 ) -> Diff:
@@ -144,8 +156,8 @@ def diff(
     rows, total = compare_rows(
         old, now, by, unit, counts, base_names, slice(offset, offset + limit), repeats=repeats
     )
-    now_time, base_time = (one.time for one in windows)
-    why = explain_change(base, trace, base_steps, now_steps, (base_time, now_time), repeats=repeats)
+    times = windows[1].time, windows[0].time
+    why = explain_change(base, trace, base_steps, now_steps, times, repeats=repeats)
     return Diff(
         provenance=provenance(trace, windows[0]),
         base=provenance(base, windows[1]),
@@ -157,6 +169,7 @@ def diff(
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
+        alive=compare_alive(base, trace, base_steps, now_steps, alive_at),
         steps=_paired(windows[1], windows[0]),
         pairs_total=max(counts),
         by=by,

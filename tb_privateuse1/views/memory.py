@@ -8,7 +8,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
+from tb_privateuse1.analysis.memory import (
+    allocations,
+    by_module,
+    by_operator,
+    categories,
+    differences,
+)
 from tb_privateuse1.analysis.memory import devices as memory_devices
 from tb_privateuse1.analysis.memory.allocations import (
     UNKNOWN,
@@ -21,6 +27,7 @@ from tb_privateuse1.analysis.memory.by_module import AliveModule
 from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, MemoryOperator
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
+from tb_privateuse1.analysis.memory.differences import MemoryDifference
 from tb_privateuse1.analysis.memory.remaining import (
     AliveFunction,
     RemainingMemory,
@@ -97,6 +104,8 @@ class MemoryUse(Result, frozen=True):
     """What was allocated in the part and is alive at its end, by class of module."""
     remaining_functions: tuple[RemainingMemory, ...]
     """The same by function."""
+    difference: MemoryDifference | None
+    """What is alive at the part's end against its start; null without totals or addresses."""
     operators: tuple[MemoryOperator, ...]
     allocations: int
     """How many there are in the window; ``rows`` are the largest."""
@@ -110,6 +119,9 @@ class MemoryUse(Result, frozen=True):
     remaining_lines = renamed("remaining_lines", "remaining_functions")
 
 
+_Device = Annotated[
+    str | None, "type and index, as 6/0; by default the accelerator that allocates most"
+]
 _Start = Annotated[int | None, "start of the part; by default that of the step or the recording"]
 _End = Annotated[int | None, "end of the part; by default that of the step or the recording"]
 
@@ -117,9 +129,7 @@ _End = Annotated[int | None, "end of the part; by default that of the step or th
 def memory(
     trace: Trace,
     *,
-    device: Annotated[
-        str | None, "type and index, as 6/0; by default the accelerator that allocates most"
-    ] = None,
+    device: _Device = None,
     step: StepOption = None,
     start_ns: _Start = None,
     end_ns: _End = None,
@@ -148,11 +158,12 @@ def memory(
     inside = _largest_first(events, blocks, start, end)
     shown_rows = inside[offset : offset + limit]
     split = categories.categorize(trace, events, level, blocks)
-    peak = _known_peak(level, blocks, start, end)
     largest, kind = blocks.take(shown_rows), split.of[shown_rows]
     by_category, over_time = categories.category_rows(
         level, events, blocks, split, start, end, points
     )
+    label = shown.label if shown else ""
+    history = differences.DeviceHistory(trace, label, events, level, blocks, split)
     modules, functions = remaining_memory(trace, events, blocks, start, end)
     return MemoryUse(
         provenance=provenance(trace, chosen_window(trace, step, "all")),
@@ -164,9 +175,10 @@ def memory(
         basis=("allocated" if level.has_totals else "change") if shown else None,
         steps=_listed(steps, step),
         memory_steps_total=len(steps),
-        **_alive(trace, events, level, blocks, peak),
+        **_alive(history, start, end),
         remaining_modules=modules,
         remaining_functions=functions,
+        difference=differences.change_within(history, start, end),
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
         rows=tuple(by_operator.allocation_rows(trace, events, largest, kind)),
@@ -176,12 +188,12 @@ def memory(
     )
 
 
-def _alive(
-    trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks, peak: int | None
-) -> dict[str, Any]:
+def _alive(history: differences.DeviceHistory, start: int, end: int) -> dict[str, Any]:
     """Return what is alive at the peak by block, module and line; nothing without a known peak."""
+    peak = _known_peak(history.level, history.blocks, start, end)
     if peak is None:
         return {"alive": (), "alive_modules": (), "alive_functions": ()}
+    trace, events, level, blocks = history.trace, history.events, history.level, history.blocks
     return {
         "alive": tuple(by_operator.live_blocks(trace, events, level, blocks, peak)),
         "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),

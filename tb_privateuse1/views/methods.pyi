@@ -226,6 +226,7 @@ class ViewMethods:
         step: int | None = None,
         base_step: int | None = None,
         window: Literal['steady', 'all'] = 'steady',
+        alive_at: Literal['none', 'peak', 'end'] = 'none',
         limit: int = 20000,
         offset: int = 0,
         run: str | None = None,

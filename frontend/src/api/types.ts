@@ -83,6 +83,20 @@ export interface AdviceTable {
   saving_share: number;
 }
 
+/** Memory of one function, class of module or category at both instants. */
+export interface AliveChange {
+  source: "operator" | "earlier" | "unexplained";
+  name: string | null;
+  operator: string | null;
+  reason: "new" | "larger" | "more" | "late" | "less" | "gone" | "same";
+  base_bytes: number;
+  now_bytes: number;
+  change_bytes: number;
+  base_allocations: number | null;
+  now_allocations: number | null;
+  base_most_bytes: number;
+}
+
 /** Memory that is alive at a peak, by function; the rows sum to the peak. */
 export interface AliveFunction {
   source: "operator" | "earlier" | "unexplained";
@@ -558,6 +572,7 @@ export interface Diff {
   account: DiffFigure[];
   memory: DiffMemory[];
   allocators: DiffAllocator[];
+  alive: MemoryDifference[];
   steps: DiffStep[];
   pairs_total: number;
   by: "operators" | "shapes" | "kernels" | "modules" | "annotations";
@@ -1252,6 +1267,19 @@ export interface MemoryDevice {
   explained: number | null;
 }
 
+/** A device's memory at two instants. Each list of rows sums to the totals. */
+export interface MemoryDifference {
+  device: string;
+  base_ns: number;
+  now_ns: number;
+  base_bytes: number;
+  now_bytes: number;
+  change_bytes: number;
+  functions: AliveChange[];
+  modules: AliveChange[];
+  categories: AliveChange[];
+}
+
 /** Each complete step ended with more allocated than the one before. */
 export interface MemoryGrowth {
   steps: number;
@@ -1306,6 +1334,7 @@ export interface MemoryUse {
   alive_functions: AliveFunction[];
   remaining_modules: RemainingMemory[];
   remaining_functions: RemainingMemory[];
+  difference: MemoryDifference | null;
   operators: MemoryOperator[];
   allocations: number;
   rows: Allocation[];
@@ -2542,7 +2571,7 @@ export interface Options {
   counters: { step?: number | null; counter?: number | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null; window?: "steady" | "all" };
   distributed: { step?: number | null; window?: "steady" | "all"; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
-  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all"; limit?: number; offset?: number };
+  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all"; alive_at?: "none" | "peak" | "end"; limit?: number; offset?: number };
   history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null; ranks?: "lowest" | "all" };
   serving: { step?: number | null };
   quality: { step?: number | null };

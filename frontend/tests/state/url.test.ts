@@ -191,6 +191,7 @@ describe("what depends on what", () => {
       libraries: "ignored",
       ignore: "vllm/",
       width: "now",
+      alive: "peak",
       selected: "x",
       instance: 5,
       aside: "r",

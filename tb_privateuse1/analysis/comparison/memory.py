@@ -82,8 +82,8 @@ def compare_devices(
     The chosen steps are rows of each trace's steps.
     """
     found = []
-    for pair in _pairs(base, trace):
-        device = _label(base, trace, pair)
+    for pair in device_pairs(base, trace):
+        device = pair_label(base, trace, pair)
         old, now = _samples(base, pair[0], base_steps), _samples(trace, pair[1], now_steps)
         for name in FIGURES:
             if name in old or name in now:
@@ -96,15 +96,15 @@ def compare_allocators(
 ) -> tuple[DiffAllocator, ...]:
     """Return the allocating operators of either trace; the greatest change first."""
     found: list[DiffAllocator] = []
-    for pair in _pairs(base, trace):
-        device = _label(base, trace, pair)
+    for pair in device_pairs(base, trace):
+        device = pair_label(base, trace, pair)
         old = _Allocators(base, pair[0], base_steps)
         now = _Allocators(trace, pair[1], now_steps)
         found += _rows(device, old, now)
     return tuple(sorted(found, key=lambda r: (-abs(r.change_bytes), -r.now_bytes, r.name)))
 
 
-def _pairs(base: Trace, trace: Trace) -> Iterator[Pair]:
+def device_pairs(base: Trace, trace: Trace) -> Iterator[Pair]:
     """Yield the devices of both traces in pairs, the CPU last.
 
     Equal devices are a pair; of accelerators that only one trace has, the n-th of each.
@@ -121,7 +121,8 @@ def _pairs(base: Trace, trace: Trace) -> Iterator[Pair]:
     yield from sorted(pairs, key=lambda p: (p[1] or p[0] or (0, 0))[0] == CPU)
 
 
-def _label(base: Trace, trace: Trace, pair: Pair) -> str:
+def pair_label(base: Trace, trace: Trace, pair: Pair) -> str:
+    """Return a device's name, or both names if they differ."""
     old, now = pair
     names = [allocations.device_label(base, old)] if old else []
     names += [allocations.device_label(trace, now)] if now else []

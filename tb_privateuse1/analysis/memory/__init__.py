@@ -5,7 +5,8 @@ selects devices. ``by_operator`` sums memory by operator and lists live blocks. 
 guesses the purpose of a block, with ``parameter_sizes`` for parameters and optimizer state.
 ``by_module`` sums blocks by classes of modules. ``late_releases`` finds memory of the previous step
 that fills the peak, with the storages that ``block_storages`` finds in blocks. ``remaining`` finds
-what a part allocated and did not free. ``kept_activations`` bounds the peak without recomputation.
+what a part allocated and did not free. ``differences`` compares what is alive at two instants.
+``kept_activations`` bounds the peak without recomputation.
 """
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "by_operator",
     "categories",
     "devices",
+    "differences",
     "kept_activations",
     "late_releases",
     "remaining",

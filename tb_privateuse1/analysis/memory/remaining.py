@@ -61,8 +61,8 @@ def alive_functions(
     """
     whole = int(level.allocated[peak])
     found, earlier, rest = by_operator.alive_at(level, blocks, peak)
-    operator = _operators(trace, events.op[found.allocation])
-    label, *columns = _functions(trace, events, found.allocation)
+    operator = allocating_operators(trace, events.op[found.allocation])
+    label, *columns = allocating_functions(trace, events, found.allocation)
     rows = [
         AliveFunction("operator", one.name, one.operator, one.allocations, one.bytes, 0.0)
         for one in _rows(trace, operator, found.bytes, label, *columns)
@@ -87,22 +87,22 @@ def remaining_memory(
     alive = made[(at_ns >= start_ns) & (at_ns < end_ns) & (gone_ns >= end_ns)]
     made_at = blocks.allocation[alive]
     op, size = events.op[made_at], blocks.bytes[alive]
-    operator = _operators(trace, op)
+    operator = allocating_operators(trace, op)
     module = module_of.operator_modules(trace, op)
-    function, *columns = _functions(trace, events, made_at)
+    function, *columns = allocating_functions(trace, events, made_at)
     return (
         _rows(trace, operator, size, lambda i: by_module.class_text(trace, int(module[i])), module),
         _rows(trace, operator, size, function, *columns),
     )
 
 
-def _operators(trace: Trace, op: I32) -> I32:
+def allocating_operators(trace: Trace, op: I32) -> I32:
     """Return the name of the operator that owns each allocation, ``NONE`` outside of all."""
     owner = by_operator.owning_operators(trace, op).astype(np.int32)
     return lookup(trace.ops.name, owner, NONE)
 
 
-def _functions(trace: Trace, events: Memory, rows: I64) -> tuple[Label, I32, I32]:
+def allocating_functions(trace: Trace, events: Memory, rows: I64) -> tuple[Label, I32, I32]:
     """Return the function of each of these allocations, and the two columns that decide it."""
     op = events.op[rows]
     found = user_functions.operator_functions(trace)

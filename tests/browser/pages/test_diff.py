@@ -223,6 +223,22 @@ def test_memory_side_by_side(two: Dashboard) -> None:
     expect(two.get("table-diff")).to_be_visible()
 
 
+def test_live_memory_side_by_side(two: Dashboard) -> None:
+    """At the peak of each, or at the end; without addresses the page says why there is nothing."""
+    two.open(view="diff", run="now", base="base", group="memory")
+    for instant in ("peak", "end"):
+        two.get(f"group-{instant}").click()
+        (answer,) = result(two, f"&alive_at={instant}")["alive"]
+        for by in ("modules", "categories", "functions"):
+            two.get(f"group-change_{by}").click()
+            table = two.shows("table-memory-change", rows=len(answer[by]))
+            cells = table.locator('tr[data-key] td[data-column="now_bytes"]')
+            expect(cells.first).to_have_attribute("data-value", str(answer[by][0]["now_bytes"]))
+        assert two.state()["alive"] == instant
+    two.get("group-none").click()
+    two.shows("table-diff-allocators")
+
+
 def test_a_comparison_of_two_ranks_says_so(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="diff", base="ddp", baserank=1)
     expect(dashboard.shows("ranks-differ")).to_contain_text("rank 0 is compared with rank 1")

@@ -114,3 +114,15 @@ def test_what_was_not_released_follows_the_part(dashboard: Dashboard) -> None:
     dashboard.get("group-remaining_modules").click()
     dashboard.shows("table-memory-remaining")
     assert dashboard.state()["group"] == "remaining_modules"
+
+
+def test_what_changed_over_the_part(dashboard: Dashboard) -> None:
+    """The tab compares the start and the end of the part, by three kinds of rows."""
+    dashboard.open(run="mlp", view="memory", group="change_functions", step=11)
+    answer = dashboard.server.plugin("memory?run=mlp&step=11").json["difference"]
+    assert answer["functions"]
+    for by in ("functions", "modules", "categories"):
+        dashboard.get(f"group-change_{by}").last.click()
+        table = dashboard.shows("table-memory-change", rows=len(answer[by]))
+        cells = table.locator('tr[data-key] td[data-column="change_bytes"]')
+        expect(cells.first).to_have_attribute("data-value", str(answer[by][0]["change_bytes"]))

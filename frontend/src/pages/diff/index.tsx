@@ -12,7 +12,7 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Picker } from "../../widgets/controls/picker";
 import { MissingStreams } from "../shared/data-warnings";
 import { rankChoices, runChoices, spanChoices, windowChoices } from "../shared/selector-choices";
-import { PeakFigure } from "./memory";
+import { instantOf, PeakFigure } from "./memory";
 import { keyOf, KINDS, OTHERS, WORDS, type By, type Shown } from "./rows";
 import { DiffTable } from "./tables";
 import { Conditions, Why } from "./why";
@@ -52,11 +52,16 @@ interface ComparedProps extends Pick<ChoosingProps, "selected" | "runs"> {
 
 function Compared({ selected, base, runs }: ComparedProps) {
   const other = base.selected;
-  const { group, by: time } = state.value;
+  const { group, by: time, alive } = state.value;
   const shown: Shown = OTHERS.find((k) => k === group) ?? KINDS.find((k) => k === group) ?? "operators";
   const by: By = KINDS.find((k) => k === shown) ?? "operators";
-  const diff = useDiff(selected, other, { by, time: time === "device" || time === "host" ? time : "best" });
-  const latest = useLatest(diff, JSON.stringify([selected.place, other.place, by]));
+  const instant = shown === "memory" ? instantOf(alive) : "none";
+  const diff = useDiff(selected, other, {
+    by,
+    time: time === "device" || time === "host" ? time : "best",
+    alive_at: instant,
+  });
+  const latest = useLatest(diff, JSON.stringify([selected.place, other.place, by, instant]));
   return (
     <div class="diff fill" aria-busy={latest.isStale}>
       <BaseBar {...{ selected, base, runs }} />

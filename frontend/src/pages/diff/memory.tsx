@@ -1,19 +1,27 @@
 // Memory of two traces on the diff page: key figures of each device, and allocations by operator.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Diff, DiffAllocator, DiffMemory } from "../../api/types";
+import type { Diff, DiffAllocator, DiffMemory, Options } from "../../api/types";
 import { bytes, count, signedBytes } from "../../lib/format";
 import { nameOf } from "../../state/selection";
 import { t } from "../../i18n";
 import { field, worded, type Column } from "../../widgets/table/columns";
 import { KeyFigure } from "../../widgets/controls/key-figure";
+import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
+import { go, state } from "../../state/url";
+import { aliveChanges, type Change, CHANGE_CHOICES } from "../shared/alive-changes";
 import { RELATIVE } from "./relative";
 import "../overview/verdict-line.css";
 
 const texts = t.diffMemory;
 const WORDS = texts.verdicts;
 const NAMES = texts.figures;
+const changes = t.memoryChanges;
+
+/** The option `alive_at` that the URL's key asks for. */
+export const instantOf = (alive: string | null): Options["diff"]["alive_at"] & string =>
+  alive === "peak" || alive === "end" ? alive : "none";
 
 /** Allocations are a mean: a fraction may be left. */
 const some = (n: number): string =>
@@ -90,18 +98,58 @@ export function MemoryDiff({
         </Table>
       </div>
       <div class="fill">
-        <Table
-          {...shared}
-          name="diff-allocators"
-          {...texts.operatorNoun}
-          columns={ALLOCATORS}
-          rows={result.allocators}
-          rowKey={(r) => `${r.device} ${r.name}`}
-          defaultSort=""
-        />
+        <Details result={result} shared={shared} />
       </div>
     </>
   );
+}
+
+/** What operators allocate per step, or what is live at an instant of each. */
+function Details({ result, shared }: { result: Diff; shared: Shared }) {
+  const [by, setBy] = useState<Change>("change_functions");
+  const instant = instantOf(state.value.alive);
+  const choice = (
+    <Segmented
+      label={changes.shown}
+      value={instant}
+      onPick={(to) => go({ alive: to === "none" ? null : to, sort: null, filter: null })}
+      choices={[
+        { value: "none", ...changes.perStep },
+        { value: "peak", ...changes.atPeak },
+        { value: "end", ...changes.atEnd },
+      ]}
+    />
+  );
+  if (instant === "none")
+    return (
+      <Table
+        {...shared}
+        name="diff-allocators"
+        {...texts.operatorNoun}
+        columns={ALLOCATORS}
+        rows={result.allocators}
+        rowKey={(r) => `${r.device} ${r.name}`}
+        defaultSort=""
+      >
+        {choice}
+      </Table>
+    );
+  if (result.alive.length === 0)
+    return (
+      <>
+        <div class="toolbar">{choice}</div>
+        <p class="muted" data-testid="no-alive-diff">
+          {changes.none}
+        </p>
+      </>
+    );
+  const children = (
+    <>
+      {choice}
+      <Segmented label={changes.by} value={by} onPick={setBy} choices={CHANGE_CHOICES} />
+    </>
+  );
+  return aliveChanges(result.alive, by, { ...shared, children });
 }
 
 const FIGURES: readonly Column<DiffMemory>[] = [

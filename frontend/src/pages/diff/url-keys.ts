@@ -8,6 +8,8 @@ export const DIFF_KEYS = {
   /** Of the flame graph: `base` or `now`, else the mean of both. */
   width: text(),
   group: text(),
+  /** Of memory: what is live at the `peak` or the `end` of each, else what is allocated per step. */
+  alive: text(),
   /** Which time is compared: `device`, `host`, else the better known one. */
   by: text(),
   /** The baseline: a run, rank, span and step of its own. It stays on other pages. */

@@ -10,6 +10,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import type { Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import { NotListed } from "../shared/not-listed";
+import { aliveChanges, type Change, CHANGE_CHOICES, CHANGES } from "../shared/alive-changes";
 import { REMAINING, remainingTable } from "./remaining";
 import {
   ALIVE,
@@ -45,6 +46,7 @@ const TABS = [
   "modules",
   "categories",
   ...REMAINING,
+  ...CHANGES,
   "operators",
   "allocations",
   "steps",
@@ -71,6 +73,10 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
     case "remaining":
     case "remaining_modules":
       return remainingTable(result, tab, common);
+    case "change_functions":
+    case "change_modules":
+    case "change_categories":
+      return changeTable(result, tab, common);
     case "categories":
       return categoriesTable(result, common);
     case "operators":
@@ -100,6 +106,14 @@ function firstTab({ alive, alive_functions }: MemoryUse): Tab {
   return !hasOperators && alive_functions.some((r) => r.function !== null) ? "alive_functions" : "alive";
 }
 
+/** The tab of tables that share one. */
+const SHARED: ReadonlyMap<Tab, Tab> = new Map([
+  ["remaining_modules", "remaining"],
+  ["alive_functions", "alive"],
+  ["change_modules", "change_functions"],
+  ["change_categories", "change_functions"],
+]);
+
 interface TabsProps {
   result: MemoryUse;
   tab: Tab;
@@ -111,7 +125,7 @@ function Tabs({ result, tab, first }: TabsProps) {
   return (
     <Segmented
       label={texts.table}
-      value={tab === "remaining_modules" ? "remaining" : tab === "alive_functions" ? "alive" : tab}
+      value={SHARED.get(tab) ?? tab}
       onPick={(to) => go({ group: to === first || to === "alive" ? null : to, sort: null, filter: null })}
       choices={[
         {
@@ -138,6 +152,12 @@ function Tabs({ result, tab, first }: TabsProps) {
           disabled: result.remaining_functions.length === 0,
           title: texts.remainingHelp,
         },
+        {
+          value: "change_functions",
+          label: t.memoryChanges.tab,
+          disabled: result.difference === null,
+          title: result.difference === null ? t.memory.needsAddresses : t.memoryChanges.help,
+        },
         { value: "operators", label: texts.byOperator },
         { value: "allocations", label: texts.allocations(result.allocations) },
         {
@@ -158,6 +178,22 @@ const toAllocations = (filter: string | null): void => go({ group: "allocations"
 function filterOf({ source, operator }: AliveRow): string | null {
   if (source === "unexplained") return null;
   return source === "earlier" ? 'fate = "earlier"' : `operator = ${quote(operator ?? "")}`;
+}
+
+/** No component, as the steps. */
+function changeTable({ difference }: MemoryUse, tab: Change, common: Common) {
+  const children = (
+    <>
+      {common.children}
+      <Segmented
+        label={t.memoryChanges.by}
+        value={tab}
+        onPick={(to) => go({ group: to, sort: null, filter: null })}
+        choices={CHANGE_CHOICES}
+      />
+    </>
+  );
+  return aliveChanges(difference ? [difference] : [], tab, { ...common, children });
 }
 
 /** No component, as the steps. */

@@ -1,5 +1,5 @@
 // English texts of the memory page.
-import type { AliveModule, AliveRow, Allocation, MemoryCategory } from "../../../api/types";
+import type { AliveChange, AliveModule, AliveRow, Allocation, MemoryCategory } from "../../../api/types";
 import { count, plural } from "../../count";
 
 export const memory = {
@@ -251,4 +251,53 @@ export const memoryTables = {
     allocated: { title: "Allocated", help: "Sum of the step's allocations." },
     allocations: { title: "Allocations" },
   },
+};
+
+const reasons: Record<AliveChange["reason"], { label: string; title: string }> = {
+  new: { label: "new", title: "The base never had any of it." },
+  larger: { label: "larger blocks", title: "No more blocks at once than ever in the base, but larger ones." },
+  more: {
+    label: "more at once",
+    title: "More of it at once than ever in the base: kept longer, or made more often.",
+  },
+  late: {
+    label: "at another time",
+    title: "The base had as much at another time: it is released later here, or the instant lies elsewhere.",
+  },
+  less: { label: "less", title: "Less than in the base." },
+  gone: { label: "gone", title: "Only the base ever had any of it." },
+  same: { label: "same", title: "As much as in the base." },
+};
+
+/** What is live at one instant against another, on the memory page and in the comparison. */
+export const memoryChanges = {
+  tab: "Change",
+  help: "What is live at the end of the shown part against its start",
+  by: "Group by",
+  functions: "Function",
+  modules: "Module",
+  categories: "Category",
+  nouns: {
+    functions: { noun: "function", nouns: "functions" },
+    modules: { noun: "module", nouns: "modules" },
+    categories: { noun: "category", nouns: "categories" },
+  },
+  reasons,
+  shown: "Shown",
+  perStep: { label: "Allocated per step", title: "By the operators that allocate" },
+  atPeak: { label: "Live at peak", title: "At the peak of each of the two" },
+  atEnd: { label: "Live at the end", title: "At the end of each of the two" },
+  none: "What is live when is known only if both have totals and addresses of the same device.",
+  name: {
+    title: "Allocated by",
+    help: "Your function, the class of module, or the category; else the operator.",
+  },
+  device: { title: "Device" },
+  reason: { title: "Why", help: "How the base compares: new, larger blocks, more at once, at another time." },
+  base: { title: "Base", help: "Live at the base's instant." },
+  now: { title: "New", help: "Live at the new instant." },
+  change: { title: "Change", help: "New less base, at one instant of each: no spread is known." },
+  most: { title: "Base's most", help: "The most that the base had at any time." },
+  baseBlocks: { title: "Base blocks" },
+  blocks: { title: "Blocks" },
 };
