@@ -97,7 +97,8 @@ def test_a_planted_cause_is_found_by_its_line(
 
 
 def test_equal_snapshots_have_no_change(tmp_path: Path) -> None:
-    found = compared(*(read(tmp_path, program()) for _ in range(2)), "peak")
+    base, now = (read(tmp_path, program()) for _ in range(2))
+    found = compared(base, now, "peak")
     assert found.change_bytes == 0
     assert {row.reason for row in found.functions} == {"same"}
 
