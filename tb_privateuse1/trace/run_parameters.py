@@ -18,7 +18,7 @@ ParameterSource = Literal["hparams", "metadata", "environment"]
 _MOST = 200
 """A configuration has some dozens of entries."""
 _DEEPEST = 16
-"""Mappings in mappings; json and the interpreter give up near 1,000, far above any configuration."""
+"""Mappings in mappings; json and the interpreter give up near 1,000."""
 
 
 class RunParameter(Struct, frozen=True):

@@ -217,9 +217,14 @@ def test_a_parameter_that_is_no_number_is_kept(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "config", ["[" * 5000, "[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900]
-)
+DEEP = {
+    "cut": "[" * 5000,
+    "lists": "[" * 900 + "]" * 900,
+    "mappings": '{"a":' * 900 + "1" + "}" * 900,
+}
+
+
+@pytest.mark.parametrize("config", DEEP.values(), ids=DEEP)
 def test_metadata_as_deep_as_no_configuration_harms_nothing(tmp_path: Path, config: str) -> None:
     with_metadata(tmp_path / "a" / "x.1.pt.trace.json", config=config, lr="0.1")
     assert of_run(ask(tmp_path))["a"]["lr"] == ("0.1", 0.1, "metadata")
