@@ -208,6 +208,13 @@ def test_sessions_that_contradict_each_other_leave_a_parameter_out(tmp_path: Pat
     assert of_run(ask(tmp_path)) == {"a": {"depth": ("3", 3.0, "hparams")}}
 
 
+def test_what_most_recordings_have_comes_first(tmp_path: Path) -> None:
+    for name, values in (("a", {"seed": 1.0, "lr": 0.1}), ("b", {"lr": 0.2}), ("c", {"lr": 0.3})):
+        with_metadata(tmp_path / name / "x.1.pt.trace.json")
+        event_file(tmp_path / name, values)
+    assert ask(tmp_path).parameters == ("lr", "seed")
+
+
 def test_a_parameter_that_is_no_number_is_kept(tmp_path: Path) -> None:
     with_metadata(tmp_path / "a" / "x.1.pt.trace.json")
     event_file(tmp_path / "a" / "1", {"lr": math.nan})

@@ -125,7 +125,9 @@ function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
             {texts.itsKernels}
           </a>
         )}
-        {longest !== null && <TakeAway key={idOfCall(selected, longest)} place={selected.place} row={longest} />}
+        {longest !== null && (
+          <TakeAway key={idOfCall(selected, longest)} place={selected.place} row={longest} />
+        )}
       </p>
       <RowFacts row={row} columns={columns} without={["name", "calls", "stack"]} />
       {stack !== null && stack !== "" && (
