@@ -144,7 +144,7 @@ export async function fetchOperatorScript({ run, rank, span }: Place, row: numbe
 
 /** A name of Python's own, such as operator.py, would hide that module from the script. */
 function nameIn(response: Response): string {
-  const [, name] = /filename="?([\w.]+)/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
+  const [, name] = /filename="?([\w.]+)/.exec(response.headers.get("content-disposition") ?? "") ?? [];
   return name ?? "taken_operator.py";
 }
 
