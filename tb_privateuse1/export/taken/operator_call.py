@@ -149,8 +149,9 @@ def find_overload(name: str, inputs: Sequence[Any]) -> Any:
         raise NotRunnable(
             f"torch has no operator {name} here: import what registers it (--import MODULE)"
         )
-    for each in packet.overloads():
-        overload = getattr(packet, each)
+    registered: Any = packet
+    for each in registered.overloads():
+        overload = getattr(registered, each)
         wanted = overload._schema.arguments
         if len(wanted) == len(inputs) and all(map(fits, wanted, inputs)):
             return overload
