@@ -85,16 +85,16 @@ def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtu
     log.mkdir()
     (log / "h_1.pt.trace.json").write_text(json.dumps(make.document(op("aten::mm", 0, 9, **MM))))
     out = tmp_path / "taken"
-    assert main(["take", str(log), "-o", str(out)]) == 0
+    assert main(["operators", str(log), "-o", str(out)]) == 0
     (path,) = out.iterdir()
     assert path.name == "01_aten_mm.py"
     assert str(path) in capsys.readouterr().out
-    assert main(["take", str(log), "-o", str(out), "--name", "aten::add"]) == 2
+    assert main(["operators", str(log), "-o", str(out), "--name", "aten::add"]) == 2
     assert "no call of aten::add" in capsys.readouterr().err
     for top in ("0", "-1"):
-        assert main(["take", str(log), "-o", str(out), "--top", top]) == 2
+        assert main(["operators", str(log), "-o", str(out), "--top", top]) == 2
         assert f"above 0 is needed, not {top}" in capsys.readouterr().err
-    assert main(["take", str(log), "-o", str(tmp_path / "two words")]) == 0
+    assert main(["operators", str(log), "-o", str(tmp_path / "two words")]) == 0
     assert f"'{tmp_path}/two words'/*.py" in capsys.readouterr().out
-    assert main(["take", "--compare", str(path), str(path)]) == 2
-    assert main(["take", str(log)]) == 2
+    assert main(["operators", "--compare", str(path), str(path)]) == 2
+    assert main(["operators", str(log)]) == 2

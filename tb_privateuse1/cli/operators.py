@@ -1,4 +1,4 @@
-"""``take``: write recorded calls as scripts to run elsewhere, and compare their results."""
+"""``operators``: write recorded calls as scripts to run elsewhere, and compare their results."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _TOP = 10
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    what = COMMANDS["take"]
-    parser = add_command(commands, "take", _take_or_compare, what, "./log --top 5 -o taken")
+    what = COMMANDS["operators"]
+    parser = add_command(commands, "operators", _operators, what, "./log --top 5 -o taken")
     add_selection(parser)
     top = "by their own time; 10 by default"
     parser.add_argument("--top", type=positive, default=_TOP, metavar="N", help=top)
@@ -34,14 +34,14 @@ def add(commands: Commands) -> None:
     add_vendor(parser)
 
 
-def _take_or_compare(options: argparse.Namespace) -> int:
+def _operators(options: argparse.Namespace) -> int:
     if options.compare is not None:
         from tb_privateuse1.export.taken.results import compared
 
         print("\n".join(compared(*map(_read, options.compare))))
         return 0
     if options.path is None or options.output is None:
-        raise UsageError("take needs PATH and --output DIR, or --compare A B")
+        raise UsageError("operators needs PATH and --output DIR, or --compare A B")
     return _take(options)
 
 
