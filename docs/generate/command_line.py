@@ -36,6 +36,8 @@ def _rows(command: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
 
 def _spelled(action: argparse.Action) -> str:
     value = action.metavar or (action.dest.upper() if action.choices is None else None)
+    if isinstance(value, tuple):
+        value = " ".join(value)
     if value is None:
         value = "{" + ",".join(map(str, action.choices or ())) + "}"
     if not action.option_strings:

@@ -47,6 +47,13 @@ class UsageError(Exception):
     """Bad use, in words for the user."""
 
 
+def positive(text: str) -> int:
+    """Return the whole number of an argument; raises what argparse says if it is below 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number above 0 is needed, not {text}")
+    return int(text)
+
+
 class Parser(argparse.ArgumentParser):
     """Raises UsageError instead of ending the process. Help starts with what a command does."""
 

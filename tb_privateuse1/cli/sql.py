@@ -7,7 +7,14 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.commands import (
+    COMMANDS,
+    UsageError,
+    add_command,
+    add_vendor,
+    positive,
+    write,
+)
 from tb_privateuse1.cli.selection import add_selection_options, opened
 
 if TYPE_CHECKING:
@@ -33,12 +40,12 @@ def add(commands: Commands) -> None:
     add_selection_options(sql)
     sql.add_argument("--tables", action="store_true", help="list the tables and their columns")
     sql.add_argument(
-        "--rows", type=_positive, default=1_000_000, help="at most; 1,000,000 by default"
+        "--rows", type=positive, default=1_000_000, help="at most; 1,000,000 by default"
     )
     sql.add_argument(
         "--timeout", type=float, default=60.0, metavar="S", help="seconds; 60 by default"
     )
-    sql.add_argument("--memory", type=_positive, default=2048, metavar="MB", help="2048 by default")
+    sql.add_argument("--memory", type=positive, default=2048, metavar="MB", help="2048 by default")
     add_vendor(sql)
     form = sql.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
@@ -120,10 +127,3 @@ def _text(result: SqlResult) -> str:
     if result.cut:
         lines.append(f"… and more rows than these {len(rows):,}: see --rows")
     return "\n".join(lines) + "\n"
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, positive
 from tb_privateuse1.cli.selection import add_selection, opened
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def add(commands: Commands) -> None:
     what = COMMANDS["take-away"]
     parser = add_command(commands, "take-away", _take_away, what, "./log --top 5 -o taken")
     add_selection(parser)
-    parser.add_argument("--top", type=int, default=_TOP, metavar="N", help="by their own time")
+    top = "by their own time; 10 by default"
+    parser.add_argument("--top", type=positive, default=_TOP, metavar="N", help=top)
     parser.add_argument("--name", help="only calls of this operator, such as aten::mm")
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder of the scripts")
     parser.add_argument(
@@ -52,7 +54,8 @@ def _take(options: argparse.Namespace) -> int:
         trace = store.trace(catalog.find(options.run, options.rank, options.span))
         calls = most_time(trace, Window(trace, "steady").ops, options.top, options.name)
     if not calls:
-        raise UsageError("no operator of this recording has shapes and types of its inputs")
+        what = f"call of {options.name}" if options.name is not None else "operator"
+        raise UsageError(f"no {what} in this recording has shapes and types of its inputs")
     folder = Path(options.output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +65,7 @@ def _take(options: argparse.Namespace) -> int:
             print(path)
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from error
-    print(f'Next: for f in {folder}/*.py; do python "$f" --json here.jsonl; done')
+    print(f'Next: for f in {shlex.quote(str(folder))}/*.py; do python "$f" --json here.jsonl; done')
     return 0
 
 

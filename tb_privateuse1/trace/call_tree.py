@@ -21,9 +21,9 @@ from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 MODULE = "nn.Module: "
+"""How the names of a module's frames start; its class and number follow (torch's tracer)."""
 _SCRIPTED = re.compile(rf"({MODULE})?[\w.]+\((\w+)\)")
 """A module of TorchScript: its path and its class."""
-"""How the names of a module's frames start; its class and number follow (torch's tracer)."""
 
 STEP, LOADER = step_names.PREFIX, "enumerate(DataLoader)"
 """Ranges that torch makes around steps and batches; they are not parts of a program."""

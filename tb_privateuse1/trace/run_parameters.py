@@ -17,6 +17,8 @@ ParameterSource = Literal["hparams", "metadata", "environment"]
 
 _MOST = 200
 """A configuration has some dozens of entries."""
+_DEEPEST = 16
+"""Mappings in mappings; json and the interpreter give up near 1,000."""
 
 
 class RunParameter(Struct, frozen=True):
@@ -58,14 +60,15 @@ def _read(text: str) -> Any:
     """Return the value of an entry, which is JSON or a text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
-def _flat(entries: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _flat(entries: Iterable[tuple[str, Any]], depth: int = 0) -> Iterator[tuple[str, Any]]:
     for name, value in entries:
-        if isinstance(value, dict):
-            yield from _flat((f"{name}.{key}", inner) for key, inner in value.items())
+        if isinstance(value, dict) and depth < _DEEPEST:
+            inside = ((f"{name}.{key}", inner) for key, inner in value.items())
+            yield from _flat(inside, depth + 1)
         elif value is not None:
             yield name, value
 
@@ -77,9 +80,16 @@ def _parameter(name: str, value: Any, source: ParameterSource) -> RunParameter:
     if number is not None:
         text = f"{number:.15g}"
     else:
-        text = value if isinstance(value, str) else json.dumps(value)
+        text = value if isinstance(value, str) else _written(value)
         number = _number_of(text) if isinstance(value, str) else None
     return RunParameter(shorten(name, LONGEST_NAME), shorten(text, LONGEST_NAME), number, source)
+
+
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except RecursionError:
+        return "…"
 
 
 def _number_of(text: str) -> float | None:

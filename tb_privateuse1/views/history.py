@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
@@ -111,7 +112,8 @@ class History(Result, frozen=True):
     waiting: int
     """Recordings that are still to be read."""
     parameters: tuple[str, ...]
-    """Names of the parameters that differ between recordings: those with numbers first."""
+    """Names of the parameters that differ between recordings: those with numbers first, and of
+    these the ones that most recordings have."""
 
 
 def figures(trace: Trace) -> HistoryRow:
@@ -236,7 +238,8 @@ def _differing(rows: Sequence[HistoryRow]) -> tuple[str, ...]:
         for name in differing
         if all(row[name].number is not None for row in read if name in row)
     }
-    return tuple(sorted(differing, key=lambda name: name not in numbers))
+    given = Counter(name for row in read for name in row)
+    return tuple(sorted(differing, key=lambda name: (name not in numbers, -given[name])))
 
 
 def _trend(rows: Sequence[HistoryRow], figure: HistoryFigure) -> tuple[list[int], Trend]:

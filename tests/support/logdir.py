@@ -1,6 +1,7 @@
 """A small logdir with every kind of run, made of events of known times.
 
-``mlp``: inferred device times, two spans of one worker; ``ddp``: two ranks, measured, with modules;
+``mlp``: inferred device times, two spans of one worker; ``ddp``: two ranks, measured, with a
+function and modules;
 ``host``: a trace without device times, with a counter; ``unreadable``: a trace that is cut off.
 """
 
@@ -67,6 +68,7 @@ def _measured() -> list[Event]:
             frame("nn.Module: Net_0", begin + 40, begin + 760),
             frame("nn.Module: Linear_0", begin + 45, begin + 405),
             frame("nn.Module: Linear_1", begin + 445, begin + 705),
+            frame("train.py(12): log", begin + 980, begin + 990),
         ]
         for i in range(OPERATORS_PER_STEP):
             start, correlation = begin + 100 * i + 50, number * OPERATORS_PER_STEP + i + 1

@@ -124,16 +124,28 @@ export async function fetchExport(place: Place, asked: Exporting): Promise<Array
   }
 }
 
+/** A file of the server: its name and its text. */
+export interface Script {
+  name: string;
+  text: string;
+}
+
 /** The script that runs the call of a row of the trace's operators again. */
-export async function fetchOperatorScript({ run, rank, span }: Place, row: number): Promise<string> {
+export async function fetchOperatorScript({ run, rank, span }: Place, row: number): Promise<Script> {
   const { signal } = new AbortController();
   const response = await request(address("operator_script", { run, rank, span, row }), signal);
   if (response.status !== 200) throw problem(response.status, await content(response, signal));
   try {
-    return await response.text();
+    return { name: nameIn(response), text: await response.text() };
   } catch (error) {
     throw noAnswer(error, signal);
   }
+}
+
+/** A name of Python's own, such as operator.py, would hide that module from the script. */
+function nameIn(response: Response): string {
+  const [, name] = /filename="?([\w.]+)/.exec(response.headers.get("content-disposition") ?? "") ?? [];
+  return name ?? "taken_operator.py";
 }
 
 /** Gives up reading a trace, for everybody who waits for it; whether it was being read. */

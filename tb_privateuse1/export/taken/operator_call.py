@@ -6,6 +6,7 @@ numbers, indices that are equally likely, and positive numbers where a negative 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -92,7 +93,7 @@ class Call:
     def _tensor(self, spec: dict[str, Any], name: str, place: int) -> torch.Tensor:
         """Return a tensor of these sizes, strides and type, made on the CPU from the seed."""
         shape, strides = spec["tensor"], spec.get("strides")
-        dtype = getattr(torch, spec["dtype"] or "float32")
+        dtype = type_of(spec["dtype"] or "float32")
         strides = strides if strides is not None else dense_strides(shape)
         extent = 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
         flat = self._fill(max(extent, 1), dtype, name, place, scalar=not shape)
@@ -141,14 +142,16 @@ class Call:
 def find_overload(name: str, inputs: Sequence[Any]) -> Any:
     """Return the overload whose arguments fit; raises NotRunnable."""
     namespace, _, base = name.partition("::")
-    try:
+    packet = None
+    with contextlib.suppress(AttributeError, RuntimeError):
         packet = getattr(getattr(torch.ops, namespace), base)
-    except (AttributeError, RuntimeError):
+    if not isinstance(packet, torch._ops.OpOverloadPacket):
         raise NotRunnable(
             f"torch has no operator {name} here: import what registers it (--import MODULE)"
-        ) from None
-    for each in packet.overloads():
-        overload = getattr(packet, each)
+        )
+    registered: Any = packet
+    for each in registered.overloads():
+        overload = getattr(registered, each)
         wanted = overload._schema.arguments
         if len(wanted) == len(inputs) and all(map(fits, wanted, inputs)):
             return overload
@@ -185,6 +188,14 @@ def value_of(text: str, kind: str, device: str) -> Any:
         return text if inner == "str" else number_of(text)
     except (ValueError, IndexError, AttributeError):
         raise NotRunnable(f"the recorded value {text!r} is no {kind}") from None
+
+
+def type_of(name: str) -> torch.dtype:
+    """Return the element type of a name; raises NotRunnable."""
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise NotRunnable(f"torch has no type {name} here")
+    return found
 
 
 def number_of(text: str) -> bool | int | float:

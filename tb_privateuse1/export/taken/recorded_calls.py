@@ -18,8 +18,10 @@ from tb_privateuse1.trace.groupby import counted_operators, group_rows, named_ro
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
+_NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*")
+_COLLECTIVE = re.compile(r"c10d::|record_param_comms$")
 _CALLABLE = re.compile(
-    r"(?!c10d::|prim::|profiler::|aten::_copy_from|aten::record_stream)[A-Za-z_]\w*::[A-Za-z_]\w*"
+    rf"(?!c10d::|prim::|profiler::|aten::_copy_from|aten::record_stream){_NAME.pattern}"
 )
 """Operators that torch can look up and run alone. Collectives need their other ranks, a backend's
 half of a copy (``aten::_copy_from``) the copy, and a stream's mark the stream."""
@@ -64,11 +66,9 @@ def call_of(trace: Trace, row: int) -> RecordedCall:
         raise TraceError("bad_option", say("The recording has no operator {row}.", row=row))
     name = trace.text(trace.ops.name[row])
     if not _CALLABLE.fullmatch(name):
-        message = say("{name} cannot run alone: torch has no such operator.", name=name)
-        raise TraceError("not_runnable", message, say("Take an operator that it calls."))
+        raise _never_alone(name)
     if (found := _inputs(trace, row)) is None:
-        message = say("The recording lacks shapes or types of the inputs of {name}.", name=name)
-        raise TraceError("not_runnable", message, say("Record with record_shapes=True."))
+        raise _lacks_inputs(trace, row, name)
     rows = np.flatnonzero(counted_operators(trace))
     _, member = _distinct(trace, rows)
     at = np.flatnonzero(rows == row)
@@ -102,6 +102,28 @@ def most_time(
             equal, text = rows[member == group], trace.text(trace.ops.name[row])
             found.append(RecordedCall(text, inputs, figures.recorded(equal), figures.work(equal)))
     return found
+
+
+def _never_alone(name: str) -> TraceError:
+    """Return why this is no operator that torch can run by itself."""
+    if _COLLECTIVE.match(name):
+        message = say("{name} cannot run alone: it needs its other ranks.", name=name)
+        return TraceError("not_runnable", message)
+    if _NAME.fullmatch(name):
+        message = say("{name} cannot run alone: it is a part of another operator.", name=name)
+        return TraceError("not_runnable", message)
+    message = say("{name} cannot run alone: torch has no such operator.", name=name)
+    return TraceError("not_runnable", message, say("Take an operator that it calls."))
+
+
+def _lacks_inputs(trace: Trace, row: int, name: str) -> TraceError:
+    """Return what would help: another recording, or another operator."""
+    call = read_call(trace, row)
+    if call is not None and not any(call.tensors()):
+        return TraceError("not_runnable", say("{name} takes no tensors.", name=name))
+    message = say("The recording lacks shapes or types of the inputs of {name}.", name=name)
+    hint = None if trace.ops.shapes[row] >= 0 else say("Record with record_shapes=True.")
+    return TraceError("not_runnable", message, hint)
 
 
 def _distinct(trace: Trace, rows: I64) -> tuple[I64, I64]:

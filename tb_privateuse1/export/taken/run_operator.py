@@ -37,6 +37,8 @@ CPU_FLOPS = 2e11
 ROUNDED_ONCE, ACCUMULATED = 4, 128
 """Tolerated errors in units of a type's epsilon. Narrow types are summed in float32 and rounded
 once or twice; the error of a sum of 16,384 float32 numbers grows with its root, 128."""
+UNSET = "empty"
+"""Part of the names of operators that return memory as it is (``aten::empty_like``)."""
 EQUAL_SHARE = 0.99
 """Of integers: a tie between rounded numbers may select another index."""
 
@@ -148,6 +150,8 @@ def compare(case: dict[str, Any], device: str, *, always: bool) -> Numbers:
     call = Call(case, device)
     if torch.Tag.nondeterministic_seeded in call.overload.tags:
         return Numbers(None, "not compared: its results are random")
+    if UNSET in case["operator"].partition("::")[2].split("_"):
+        return Numbers(None, "not compared: it leaves its values open")
     if (case["work"]["flops"] or 0) > CPU_FLOPS and not always:
         return Numbers(None, "not compared: it takes a CPU long (--check)")
     ours = call.results()
@@ -160,13 +164,15 @@ def compare(case: dict[str, Any], device: str, *, always: bool) -> Numbers:
             theirs, reference = Call(case, "cpu").results(), "the same type"
         except (RuntimeError, NotImplementedError) as error:
             return Numbers(None, f"not compared: the CPU says {str(error).splitlines()[0]}")
+    if not ours and not theirs:
+        return Numbers(None, "not compared: it returns no tensor")
     if len(ours) != len(theirs):
         return Numbers(agree=False, words="another number of results than the CPU's")
     words = [difference(one, other) for one, other in zip(ours, theirs, strict=True)]
-    worst = next((w for agree, w in words if not agree), words[0][1] if words else "no tensors")
+    worst = next((w for agree, w in words if not agree), words[0][1])
     agree = all(agree for agree, _ in words)
     verdict = "agree" if agree else "DIFFER"
-    return Numbers(agree if words else None, f"{verdict} with the CPU's in {reference}: {worst}")
+    return Numbers(agree, f"{verdict} with the CPU's in {reference}: {worst}")
 
 
 def difference(ours: torch.Tensor, theirs: torch.Tensor) -> tuple[bool, str]:
@@ -244,7 +250,7 @@ def main() -> int:
         with torch.no_grad():
             numbers = compare(CASE, device, always=options.check)
             timing = measure(Call(CASE, device).run, device, options.seconds)
-    except (NotRunnable, RuntimeError, NotImplementedError) as error:
+    except (NotRunnable, RuntimeError, ValueError, TypeError, IndexError) as error:
         sys.stderr.write(f"{CASE['operator']} cannot run on {device}: {error}\n")
         return 3
     name = name_of(device)

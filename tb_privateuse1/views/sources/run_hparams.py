@@ -35,7 +35,8 @@ def run_hparams(run: str, path: str, folders: Collection[str]) -> tuple[RunParam
     contradicted: set[str] = set()
     for file in _event_files(folder, folders):
         for name, value in file.items():
-            if found.setdefault(name, value) != value:
+            # As texts: NaN is not equal to itself.
+            if repr(found.setdefault(name, value)) != repr(value):
                 contradicted.add(name)
     kept = {name: value for name, value in found.items() if name not in contradicted}
     return parameters(kept, "hparams")

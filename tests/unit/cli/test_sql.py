@@ -58,7 +58,7 @@ def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
         (["selec"], "syntax error"),
         (["copy ops to '/tmp/x'"], "not COPY"),
         ([], "sql needs PATH and QUERY"),
-        (["select 1", "--rows", "0"], "invalid"),
+        (["select 1", "--rows", "0"], "above 0 is needed, not 0"),
         (["select 1", "--rank", "9"], "rank 9"),
         (["select sum(a.range + b.range) from range(9000000) a, range(9000000) b",
           "--timeout", "1"], "longer than 1 s"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from pathlib import Path
@@ -205,6 +206,35 @@ def test_sessions_that_contradict_each_other_leave_a_parameter_out(tmp_path: Pat
     event_file(tmp_path / "a" / "1", {"lr": 0.1, "depth": 3.0})
     event_file(tmp_path / "a" / "2", {"lr": 0.2, "depth": 3.0})
     assert of_run(ask(tmp_path)) == {"a": {"depth": ("3", 3.0, "hparams")}}
+
+
+def test_what_most_recordings_have_comes_first(tmp_path: Path) -> None:
+    for name, values in (("a", {"seed": 1.0, "lr": 0.1}), ("b", {"lr": 0.2}), ("c", {"lr": 0.3})):
+        with_metadata(tmp_path / name / "x.1.pt.trace.json")
+        event_file(tmp_path / name, values)
+    assert ask(tmp_path).parameters == ("lr", "seed")
+
+
+def test_a_parameter_that_is_no_number_is_kept(tmp_path: Path) -> None:
+    with_metadata(tmp_path / "a" / "x.1.pt.trace.json")
+    event_file(tmp_path / "a" / "1", {"lr": math.nan})
+    event_file(tmp_path / "a" / "2", {"lr": math.nan, "most": math.inf})
+    assert of_run(ask(tmp_path)) == {
+        "a": {"lr": ("NaN", None, "hparams"), "most": ("Infinity", None, "hparams")}
+    }
+
+
+DEEP = {
+    "cut": "[" * 5000,
+    "lists": "[" * 900 + "]" * 900,
+    "mappings": '{"a":' * 900 + "1" + "}" * 900,
+}
+
+
+@pytest.mark.parametrize("config", DEEP.values(), ids=DEEP)
+def test_metadata_as_deep_as_no_configuration_harms_nothing(tmp_path: Path, config: str) -> None:
+    with_metadata(tmp_path / "a" / "x.1.pt.trace.json", config=config, lr="0.1")
+    assert of_run(ask(tmp_path))["a"]["lr"] == ("0.1", 0.1, "metadata")
 
 
 def test_all_ranks_have_rows_and_the_lowest_ones_the_trend(tmp_path: Path) -> None:

@@ -24,14 +24,18 @@ export const placeOf = (row: HistoryRow): Partial<State> => ({
   window: null,
 });
 
+/** A configuration may have hundreds of entries: the menu of columns has the others. */
+const MOST_SHOWN = 16;
+
 /** The columns, and one for each parameter; those that are the same everywhere are not shown. */
 export function columnsOf({ rows, parameters }: History): readonly Column<HistoryRow>[] {
   const names = rows.flatMap((row) => row.parameters.map(({ name }) => name));
   const ordered = [...new Set([...parameters, ...names])];
-  return [...COLUMNS, ...ordered.map((name) => parameterColumn(name, rows, parameters.includes(name)))];
+  const shown = new Set(parameters.slice(0, MOST_SHOWN));
+  return [...COLUMNS, ...ordered.map((name) => parameterColumn(name, rows, shown.has(name)))];
 }
 
-function parameterColumn(name: string, rows: readonly HistoryRow[], differs: boolean): Column<HistoryRow> {
+function parameterColumn(name: string, rows: readonly HistoryRow[], shown: boolean): Column<HistoryRow> {
   const of = (row: HistoryRow) => row.parameters.find((one) => one.name === name);
   const isNumber = rows.every((row) => of(row)?.number !== null);
   const head = {
@@ -40,7 +44,7 @@ function parameterColumn(name: string, rows: readonly HistoryRow[], differs: boo
   };
   const value = (row: HistoryRow) => (isNumber ? (of(row)?.number ?? null) : (of(row)?.value ?? null));
   return derived(`parameter.${name}`, head, isNumber ? "count" : "text", 96, value, {
-    optional: !differs,
+    optional: !shown,
     cell: (row) => <span class="value">{of(row)?.value ?? MISSING}</span>,
   });
 }

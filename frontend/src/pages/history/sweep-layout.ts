@@ -5,6 +5,11 @@ import { LEFT, RIGHT, scaleOf, type Scale } from "./layout";
 /** Values that are this much apart, all above zero, are on a logarithmic axis. */
 const LOGARITHMIC = 20;
 const MOST_LABELS = 8;
+/** Of a label; the tip at a point has the whole value. */
+const MOST_LETTERS = 20;
+/** Of a letter in the labels' font of 11 px, and between two labels. */
+const LETTER_PX = 6.5;
+const ROOM_PX = 8;
 
 export interface Sweep extends Scale {
   /** The rows with both values, from left to right. */
@@ -38,12 +43,26 @@ export function sweepOf(result: History, name: string, width: number): Sweep | n
     ...scale,
     x,
     known: some.sort((a, b) => x(a) - x(b) || a - b),
-    marks: shown.map(({ value }) => ({ x: place.get(value) ?? LEFT, label: value })),
+    marks: apart(shown.map(({ value }) => ({ x: place.get(value) ?? LEFT, label: clipped(value) }))),
     middle: values.map(({ value }) => ({
       x: place.get(value) ?? LEFT,
       value: median(some.flatMap((i) => (of[i]?.value === value ? (rows[i]?.[figure] ?? []) : []))),
     })),
   };
+}
+
+const clipped = (text: string): string =>
+  text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text;
+
+/** From left to right, the labels that do not cover the one before. */
+function apart(labels: Sweep["marks"]): Sweep["marks"] {
+  let end = Number.NEGATIVE_INFINITY;
+  return labels.filter(({ x, label }) => {
+    const half = (label.length * LETTER_PX) / 2;
+    if (x - half < end + ROOM_PX) return false;
+    end = x + half;
+    return true;
+  });
 }
 
 /** Numbers in their order, texts in that of the alphabet. */

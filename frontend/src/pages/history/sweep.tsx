@@ -37,7 +37,7 @@ export function SweepChart({ result, parameter, picked, onPick }: SweepChartProp
         />
         <Points result={result} rows={sweep.known} scale={sweep} picked={picked} at={at} />
         {sweep.marks.map(({ x, label: value }) => (
-          <text key={value} x={x} y={HEIGHT - 4} text-anchor="middle">
+          <text key={x} x={x} y={HEIGHT - 4} text-anchor="middle">
             {value}
           </text>
         ))}

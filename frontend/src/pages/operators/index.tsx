@@ -85,6 +85,10 @@ function OperatorTable({ result, group, selected: place, step }: OperatorTablePr
   );
 }
 
+/** What a refusal is about: another run may have the same row. */
+const idOfCall = ({ place: { run, rank, span } }: Selected, row: number): string =>
+  [run, rank, span, row].join(" ");
+
 /** A row in the URL: by its longest call; what no operator launched has none, but may have a stack. */
 const idOf = (row: OperatorRow, group: Group): string | null =>
   row.longest_row !== null ? String(row.longest_row) : row.stack !== null ? keyOf(row, group) : null;
@@ -121,7 +125,9 @@ function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
             {texts.itsKernels}
           </a>
         )}
-        {longest !== null && <TakeAway key={longest} place={selected.place} row={longest} />}
+        {longest !== null && (
+          <TakeAway key={idOfCall(selected, longest)} place={selected.place} row={longest} />
+        )}
       </p>
       <RowFacts row={row} columns={columns} without={["name", "calls", "stack"]} />
       {stack !== null && stack !== "" && (

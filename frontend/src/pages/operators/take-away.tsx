@@ -9,13 +9,17 @@ const texts = t.operators.takeAway;
 /** `row`: a row of the trace's operators. */
 export function TakeAway({ place, row }: { place: Place; row: number }) {
   const [failure, setFailure] = useState<Failure | null>(null);
+  const [busy, setBusy] = useState(false);
   const take = async (): Promise<void> => {
+    setBusy(true);
+    setFailure(null);
     try {
-      download("operator.py", await fetchOperatorScript(place, row), "text/x-python");
-      setFailure(null);
+      const { name, text } = await fetchOperatorScript(place, row);
+      download(name, text, "text/x-python");
     } catch (error) {
       setFailure(asFailure(error));
     }
+    setBusy(false);
   };
   return (
     <>
@@ -24,7 +28,8 @@ export function TakeAway({ place, row }: { place: Place; row: number }) {
         class="quiet"
         data-testid="take-away"
         title={texts.help}
-        onClick={() => void take()}
+        aria-disabled={busy}
+        onClick={() => busy || void take()}
       >
         {texts.button}
       </button>

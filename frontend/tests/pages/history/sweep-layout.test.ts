@@ -36,6 +36,16 @@ describe("a sweep", () => {
     expect(sweep?.known).toEqual([1, 0]);
   });
 
+  it("labels what has room, and shortens long texts", () => {
+    const near = sweepOf(result(row(1, "1"), row(2, "2"), row(3, "3"), row(4, "1000", 19)), "batch", 300);
+    const at = near?.marks.map((one) => one.x) ?? [];
+    expect(at.slice(1).every((x, i) => x - (at[i] ?? 0) > 15)).toBe(true);
+    const long = sweepOf(result(row(1, "a".repeat(200), null), row(2, "b", null)), "batch", 800);
+    expect(long?.marks[0]?.label).toHaveLength(20);
+    expect(long?.marks[0]?.label.endsWith("…")).toBe(true);
+    expect(long?.marks[1]?.label).toBe("b");
+  });
+
   it("leaves out recordings without the parameter or the figure", () => {
     expect(sweepOf(result(row(1, "4"), row(2, null), row(null, "8")), "batch", 800)?.known).toEqual([0]);
     expect(sweepOf(result(row(1, null)), "batch", 800)).toBeNull();

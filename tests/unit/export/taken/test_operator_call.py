@@ -83,6 +83,8 @@ def test_values_are_the_same_each_time() -> None:
     ("name", "inputs", "words"),
     [
         ("acme::x", (tensor(1),), "no operator acme::x"),
+        ("aten::__dict__", (tensor(1),), "no operator aten::__dict__"),
+        ("aten::relu", (tensor(1, dtype="os"),), "no type os"),
         ("aten::mm", (tensor(1),), "no overload of aten::mm takes these 1 arguments"),
         ("aten::clamp_min", (tensor(1), value()), "lacks the argument min"),
         ("aten::_to_copy", (tensor(1), value("99"), *[value()] * 5), "99"),
@@ -112,3 +114,15 @@ def test_what_is_written_counts_and_randomness_does_not() -> None:
         random = case("aten::native_dropout", tensor(10), value("0.5"), value("True"))
         assert run_operator.compare(random, "cpu", always=False).agree is None
     assert written.agree
+
+
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        (case("aten::empty_like", tensor(10_000), *[value()] * 5), "it leaves its values open"),
+        (case("aten::item", tensor(1)), "it returns no tensor"),
+    ],
+)
+def test_what_has_no_numbers_is_not_compared(one: dict[str, Any], words: str) -> None:
+    numbers = run_operator.compare(one, "cpu", always=False)
+    assert (numbers.agree, numbers.words) == (None, f"not compared: {words}")

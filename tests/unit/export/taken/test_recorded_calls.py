@@ -88,13 +88,33 @@ def test_of_a_name_and_at_most_so_many() -> None:
     assert [one.operator for one in everything(trace, name="aten::mm")] == ["aten::mm"]
 
 
-@pytest.mark.parametrize("name", ["MmBackward0", "c10d::allreduce_", "aten::_copy_from", "a::b c"])
-def test_what_torch_cannot_call_alone_is_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("MmBackward0", "torch has no such operator"),
+        ("a::b c", "torch has no such operator"),
+        ("c10d::allreduce_", "it needs its other ranks"),
+        ("record_param_comms", "it needs its other ranks"),
+        ("aten::_copy_from", "it is a part of another operator"),
+    ],
+)
+def test_what_torch_cannot_call_alone_is_refused(name: str, why: str) -> None:
     trace = make.trace(op(name, 0, 1, **MM))
     assert everything(trace) == []
     with pytest.raises(TraceError) as error:
         call_of(trace, 0)
     assert error.value.code == "not_runnable"
+    assert str(error.value.message) == f"{name} cannot run alone: {why}."
+
+
+def test_no_other_recording_has_what_an_operator_does_not_take() -> None:
+    none = {"Input Dims": [[], []], "Input type": ["ScalarList", "Scalar"]}
+    with pytest.raises(TraceError) as error:
+        call_of(make.trace(op("aten::empty", 0, 1, **none)), 0)
+    assert str(error.value.message) == "aten::empty takes no tensors."
+    with pytest.raises(TraceError) as error:
+        call_of(make.trace(op("aten::cat", 0, 1, **{**CAT, "Input Dims": [[[3, 3]], []]})), 0)
+    assert error.value.hint is None
 
 
 def test_inputs_must_have_been_recorded() -> None:

@@ -73,6 +73,13 @@ def test_what_cannot_run_says_why(tmp_path: Path) -> None:
     assert "torch has no operator acme::fused here" in done.stderr
 
 
+def test_what_torch_refuses_is_said_without_a_traceback(tmp_path: Path) -> None:
+    edited = script.script(call()).replace("'float32'", "'float99'")
+    done = run(tmp_path, edited)
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False)
+    assert "torch has no type float99 here" in done.stderr
+
+
 def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
     log.mkdir()
@@ -83,5 +90,11 @@ def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert path.name == "01_aten_mm.py"
     assert str(path) in capsys.readouterr().out
     assert main(["take-away", str(log), "-o", str(out), "--name", "aten::add"]) == 2
+    assert "no call of aten::add" in capsys.readouterr().err
+    for top in ("0", "-1"):
+        assert main(["take-away", str(log), "-o", str(out), "--top", top]) == 2
+        assert f"above 0 is needed, not {top}" in capsys.readouterr().err
+    assert main(["take-away", str(log), "-o", str(tmp_path / "two words")]) == 0
+    assert f"'{tmp_path}/two words'/*.py" in capsys.readouterr().out
     assert main(["take-away", "--compare", str(path), str(path)]) == 2
     assert main(["take-away", str(log)]) == 2
