@@ -4,10 +4,10 @@
 ``    [--of FOLDER] [--json FILE]``
 
 The largest traces of ``--of`` are copied, each into a run of its own, until there are ``--runs``.
-Clients change runs and ask a page's views of each. Afterwards nobody asks for ``--idle`` seconds.
-That is also the time after which the server drops what nobody used; users' servers take ten minutes.
-Printed is the server's resident memory: before, at most, at the end of the load, and after. Beside it
-are the bytes that the memory budget counts.
+Clients change runs and ask a page's views of each. Afterwards nobody asks for ``--idle`` seconds,
+after which this server drops what nobody used; users' servers do so after ten minutes. Printed is
+the server's resident memory: before, at most, at the end of the load, and after; and beside it the
+bytes that the memory budget counts.
 """
 
 from __future__ import annotations
