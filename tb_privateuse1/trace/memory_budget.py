@@ -19,13 +19,16 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec import Struct, field
 
+from tb_privateuse1.trace import freed_memory
 from tb_privateuse1.trace.interruption import Interrupted
 
 _T = TypeVar("_T")
 
 LIMIT_BYTES = 2 << 30
 _LOOKS = 4
-"""How often values are looked at while they become idle."""
+"""How often values are looked at while they become idle, at least."""
+_LOOK_S = 15.0
+"""Time between two looks, at most: each gives back what was freed since, in milliseconds."""
 _OBJECT_BYTES = 64
 _PLAIN = {str, bytes, int, float, bool, type(None)}
 
@@ -118,13 +121,14 @@ class MemoryBudget:
             for entry in owned.entries.values()
         )
         if self._timer is None and self._idle_s is not None and has_some:
-            self._timer = threading.Timer(self._idle_s / _LOOKS, self._look)
+            self._timer = threading.Timer(min(self._idle_s / _LOOKS, _LOOK_S), self._look)
             self._timer.daemon = True
             self._timer.start()
 
     def _look(self) -> None:
         if self._idle_s is not None:
             self.drop_idle(self._idle_s)
+        freed_memory.give_back()
         with self._lock:
             self._timer = None
             self._set_timer()
