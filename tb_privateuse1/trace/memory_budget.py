@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec import Struct, field
 
-from tb_privateuse1.trace import freed_memory
 from tb_privateuse1.trace.interruption import Interrupted
 
 _T = TypeVar("_T")
@@ -126,6 +125,8 @@ class MemoryBudget:
             self._timer.start()
 
     def _look(self) -> None:
+        from tb_privateuse1.trace import freed_memory  # for servers alone
+
         if self._idle_s is not None:
             self.drop_idle(self._idle_s)
         freed_memory.give_back()
