@@ -40,7 +40,7 @@ def test_another_server_is_waited_for_while_it_shows_signs_of_life(files: TraceF
 def taken_in_turn(
     all_jobs: jobs.Jobs, files: TraceFiles, first: list[str], then: list[str]
 ) -> list[str]:
-    """The keys in the order in which they are read; one of ``then`` is asked for at each turn."""
+    """The keys in the order in which they are read; two of ``then`` are asked for at each turn."""
     for key in first:
         all_jobs.ask(key, files)
     taken: list[str] = []
@@ -56,9 +56,8 @@ def taken_in_turn(
 def test_who_asks_for_everything_holds_up_nobody_for_long(files: TraceFiles) -> None:
     """Two more traces of one client at each turn: the others' is not the last one."""
     everything = [f"b{i}" for i in range(60)]
-    taken = taken_in_turn(
-        jobs.Jobs(3, FakeClock().now), files, ["a", *everything[:20]], everything[20:]
-    )
+    all_jobs = jobs.Jobs(3, FakeClock().now)
+    taken = taken_in_turn(all_jobs, files, ["a", *everything[:20]], everything[20:])
     assert len(taken) == 61
     assert taken.index("a") == jobs._PASSED
 
@@ -169,7 +168,7 @@ def test_a_trace_that_grew_can_still_be_canceled(
 
 
 @pytest.fixture
-def taken_in_turn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The directories of the traces, in the order in which they are read."""
     begun: list[str] = []
     original = local.in_process
