@@ -15,7 +15,6 @@ from tb_privateuse1 import readers
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.server import static_files
-from tb_privateuse1.trace import freed_memory
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.memory_budget import BUDGET
@@ -95,8 +94,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         with _warned(warnings):
             reads = engines.select_engine(self._engine)
         store = Store(vendors=vendors, engine=reads)
-        freed_memory.use_few_heaps()
-        BUDGET.drop_when_idle(_IDLE_S)
+            BUDGET.drop_when_idle(_IDLE_S)
         return Routes(
             self._scanner,
             store,

@@ -25,7 +25,6 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.server.access import is_local, is_loopback
 from tb_privateuse1.server.agents.answers import Answers
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace import freed_memory
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.vendors.user_file import Vendors
@@ -59,7 +58,6 @@ def opened(logdir: str, vendors: Vendors) -> Iterator[Answers]:
     rules.load()
     scanner = Scanner(logdir, readers.READERS, links_out=False)
     store = Store(vendors=vendors)
-    freed_memory.use_few_heaps()
     BUDGET.drop_when_idle(_IDLE_S)
     answers = Answers(scanner, store, Reader(store, scanner, rules.usable))
     try:
