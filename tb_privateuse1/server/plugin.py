@@ -94,7 +94,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         with _warned(warnings):
             reads = engines.select_engine(self._engine)
         store = Store(vendors=vendors, engine=reads)
-            BUDGET.drop_when_idle(_IDLE_S)
+        BUDGET.drop_when_idle(_IDLE_S)
         return Routes(
             self._scanner,
             store,
