@@ -241,7 +241,8 @@ class _Work:
 
         if self._force:
             self._store.discard(task.files)
-        self._store.trace(task.files)
+        # Not what was reported: a worker of a cluster may die before its last report.
+        task.events = sum(self._store.trace(task.files).meta.events.values())
         if not self._store.in_cache(task.files):
             name = task.files.names[0]
             message = f"{name} was read, but could not be kept in the cache."

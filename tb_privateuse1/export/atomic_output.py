@@ -47,6 +47,8 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             os.unlink(partial)
             raise
     except OSError as error:
+        if isinstance(error, TimeoutError) and error.errno is None:
+            raise  # the system's has a number: an alarm of the program raised this one
         raise TraceError(
             "unwritable", say("{path} cannot be written: {error}", path=path, error=error)
         ) from error

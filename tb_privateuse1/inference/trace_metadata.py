@@ -38,7 +38,7 @@ _MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
 
 _READ_ELSEWHERE = (
     "schemaVersion", "traceName", "displayTimeUnit", "baseTimeNanoseconds", "deviceProperties",
-    "distributedInfo", "host_name", "torch_version", "stackFrames", "INFO",
+    "distributedInfo", "host_name", "hostname", "torch_version", "stackFrames", "INFO",
 )  # fmt: skip
 """Keys that ``libkineto/src/output_json.cpp`` writes for readers, not for people, and its log."""
 
@@ -123,7 +123,7 @@ def build_meta(
         events=_events(raw),
         rank=rank if rank is not None else _int(group.get("rank", facts.get("rank"))),
         world_size=_int(group.get("world_size", facts.get("world_size"))),
-        hostname=_str(raw.metadata.get("host_name")),
+        hostname=_str(raw.metadata.get("host_name")) or _str(raw.metadata.get("hostname")),
         backend=backend_name(raw, sidecar),
         vendor=vendor.name,
         torch_version=_str(facts.get("torch_version", raw.metadata.get("torch_version"))),

@@ -33,6 +33,8 @@ FORGOTTEN_S = 60.0
 _PAUSE_S = 2.0
 """Pages ask a few times a second; who asks after such a pause asks anew."""
 _LOOK_S = 0.1
+_PASSED = 4
+"""A job that later ones have passed so often is late: every second turn is for late ones."""
 _LONGEST_STEP_S = 1.0
 """Time passes in steps of at most this between two looks: one who was stopped is not late."""
 
@@ -85,6 +87,8 @@ class Job(Struct, eq=False):
     asked_s: float = 0.0
     turn: int = 0
     """Grows with each new interest in any job: the highest is read first."""
+    passed: int = 0
+    """How many later ones were read before it while somebody waited for it."""
     started_s: float = 0.0
     quiet_s: float = 0.0
     """Time without a sign of progress, as far as somebody looked."""
@@ -126,6 +130,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._turns = 0
+        self._last_was_late = False
         self._looked_s = 0.0
 
     def __len__(self) -> int:
@@ -166,14 +171,26 @@ class Jobs:
             job.asked_s = self._clock()
 
     def take(self) -> Job | None:
-        """Return the job to run next: among jobs with callers, the most recently requested."""
+        """Return the job to run next: among jobs with callers, the most recently requested.
+
+        One client may ask for everything, later than the others: what it passed too often has
+        every second turn, in the order of the requests.
+        """
         now = self._clock()
         with self._lock:
             self._forget(now)
             queued = [job for job in self._jobs.values() if job.state == "queued"]
             if not queued:
                 return None
-            job = max(queued, key=lambda j: (j.askers > 0 or now - j.asked_s < _PAUSE_S, j.turn))
+            waited = [j for j in queued if j.askers > 0 or now - j.asked_s < _PAUSE_S]
+            late = [j for j in waited if j.passed >= _PASSED]
+            self._last_was_late = bool(late) and not self._last_was_late
+            if self._last_was_late:
+                job = min(late, key=lambda j: j.turn)
+            else:
+                job = max(waited or queued, key=lambda j: j.turn)
+            for other in waited:
+                other.passed += other.turn < job.turn
             job.state = "running"
             job.started_s = now
             return job

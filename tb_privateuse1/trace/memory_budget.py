@@ -25,7 +25,9 @@ _T = TypeVar("_T")
 
 LIMIT_BYTES = 2 << 30
 _LOOKS = 4
-"""How often values are looked at while they become idle."""
+"""How often values are looked at while they become idle, at least."""
+_LOOK_S = 15.0
+"""Time between two looks, at most: each gives back what was freed since, in milliseconds."""
 _OBJECT_BYTES = 64
 _PLAIN = {str, bytes, int, float, bool, type(None)}
 
@@ -88,6 +90,9 @@ class MemoryBudget:
         A server must give memory back that nobody uses, and its next request may come much later:
         a timer runs while there are values.
         """
+        from tb_privateuse1.trace import freed_memory  # for servers alone
+
+        freed_memory.use_few_heaps()
         with self._lock:
             self._idle_s = idle_s
             self._set_timer()
@@ -118,13 +123,16 @@ class MemoryBudget:
             for entry in owned.entries.values()
         )
         if self._timer is None and self._idle_s is not None and has_some:
-            self._timer = threading.Timer(self._idle_s / _LOOKS, self._look)
+            self._timer = threading.Timer(min(self._idle_s / _LOOKS, _LOOK_S), self._look)
             self._timer.daemon = True
             self._timer.start()
 
     def _look(self) -> None:
+        from tb_privateuse1.trace import freed_memory  # for servers alone
+
         if self._idle_s is not None:
             self.drop_idle(self._idle_s)
+        freed_memory.give_back()
         with self._lock:
             self._timer = None
             self._set_timer()

@@ -145,7 +145,7 @@ class DaskEngine:
         while (client := self._connection.client()) is None:
             if time.monotonic() > end:
                 raise self._unreachable()
-            reading.tell(say("The scheduler of the cluster does not answer. It is tried again."))
+            reading.tell(_silent())
             self._wait(waits, reading)
         return client
 
@@ -190,7 +190,8 @@ class DaskEngine:
     def _look(self, task: _Task, reading: Reading) -> None:
         """Say so if there is no worker, or the one that read the trace is gone."""
         workers = self._connection.workers()
-        if workers is None:
+        if workers is None:  # its machine may be lost, which closes no connection
+            reading.tell(_silent())
             return
         if task.worker is not None and task.worker not in workers:
             task.worker = None
@@ -228,6 +229,10 @@ class DaskEngine:
         )
         hint = say("Start it, or name another one with --engine or TB_PRIVATEUSE1_ENGINE.")
         return TraceError("cluster_unreachable", message, hint)
+
+
+def _silent() -> str:
+    return say("The scheduler of the cluster does not answer. It is tried again.")
 
 
 def _request(reading: Reading, url: str | None) -> bytes:

@@ -33,6 +33,7 @@ from tests.support.sources import PACKAGE
 from tests.support.trace_files import trace
 
 pytest.importorskip("distributed")
+from tb_privateuse1.storage.engines import dask_connection, dask_engine
 from tests.support.dask_cluster import GREEDY, HOLD, Cluster, cluster
 
 pytestmark = pytest.mark.long
@@ -233,6 +234,28 @@ def test_a_killed_scheduler_costs_time_only(alone: Cluster, log: Path, held: Hel
     alone.start_worker()
     assert same(made.trace(files), Store(0, log.parent / "here").trace(files))
     made.close()
+
+
+@pytest.mark.exhaustive
+def test_a_scheduler_that_hangs_is_told(alone: Cluster, log: Path, held: Held) -> None:
+    """Its machine is lost, and nothing closes the connection."""
+    alone.start_worker(preload=held.preload)
+    made, files = store(alone, log.parent / "cache"), files_of(log)
+    until(lambda: reads(made, files))
+    assert alone.scheduler is not None
+    os.kill(alone.scheduler.pid, signal.SIGSTOP)
+    try:
+        until(lambda: says(made, files, "The scheduler of the cluster does not answer"))
+    finally:
+        os.kill(alone.scheduler.pid, signal.SIGCONT)
+    held.done.touch()
+    assert same(made.trace(files), Store(0, log.parent / "here").trace(files))
+    made.close()
+
+
+def test_a_lost_scheduler_is_told_within_ten_seconds() -> None:
+    """One look at the workers, behind a pause, with the longest time that it may take."""
+    assert dask_engine._LOOK_S + dask_connection._PAUSE_S + dask_connection.CONNECT_S < 10
 
 
 def test_a_canceled_trace_frees_its_worker(alone: Cluster, log: Path, held: Held) -> None:

@@ -37,6 +37,41 @@ def test_another_server_is_waited_for_while_it_shows_signs_of_life(files: TraceF
     assert not all_jobs.patient(job, 4)
 
 
+def taken_in_turn(
+    all_jobs: jobs.Jobs, files: TraceFiles, first: list[str], then: list[str]
+) -> list[str]:
+    """The keys in the order in which they are read; two of ``then`` are asked for at each turn."""
+    for key in first:
+        all_jobs.ask(key, files)
+    taken: list[str] = []
+    while (job := all_jobs.take()) is not None:
+        taken.append(job.key)
+        all_jobs.end(job, TraceError("done", "It was read."))
+        for key in then[:2]:
+            all_jobs.ask(key, files)
+        del then[:2]
+    return taken
+
+
+def test_who_asks_for_everything_holds_up_nobody_for_long(files: TraceFiles) -> None:
+    """Two more traces of one client at each turn: the others' is not the last one."""
+    everything = [f"b{i}" for i in range(60)]
+    all_jobs = jobs.Jobs(3, FakeClock().now)
+    taken = taken_in_turn(all_jobs, files, ["a", *everything[:20]], everything[20:])
+    assert len(taken) == 61
+    assert taken.index("a") == jobs._PASSED
+
+
+def test_late_ones_leave_every_second_turn_to_the_latest(files: TraceFiles) -> None:
+    all_jobs = jobs.Jobs(3, FakeClock().now)
+    for i in range(30):
+        all_jobs.ask(f"b{i}", files)
+    for _ in range(10):
+        assert all_jobs.take() is not None
+    all_jobs.ask("a", files)
+    assert "a" in [job.key for job in (all_jobs.take(), all_jobs.take()) if job]
+
+
 def ask(made: Store, files: TraceFiles) -> None:
     with pytest.raises(Pending):
         made.trace(files, wait_s=0)

@@ -18,6 +18,7 @@ import pytest
 from werkzeug.test import Client
 
 from tb_privateuse1 import cli, views
+from tb_privateuse1.cli import ingest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
@@ -127,6 +128,16 @@ def test_what_is_there_is_not_read_again(
     unread(monkeypatch)
     assert cli.main(["ingest", str(log)]) == 0
     assert capfd.readouterr().out == "5 traces: 0 read, 5 already in the cache\n"
+
+
+@pytest.mark.long
+def test_events_are_counted_without_a_report(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker died before its last report, and another one found the trace stored."""
+    monkeypatch.setattr(ingest._Task, "hears", lambda task, progress: None)
+    found = outcome(capfd, 0, log)
+    assert (found["read"], found["events"]) == (5, 20)
 
 
 @pytest.mark.long

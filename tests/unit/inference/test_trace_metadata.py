@@ -40,3 +40,12 @@ def test_a_hostile_file_has_no_million_keys_or_texts() -> None:
     trace = recorded(**{f"key {i}": "x" * 5000 for i in range(1000)})
     assert len(trace.metadata) == 200
     assert {len(text) for text in metadata(trace).values()} == {2000}
+
+
+def test_the_host_by_either_name() -> None:
+    """Kineto writes ``host_name``; other programs write ``hostname``."""
+    assert recorded(host_name="node7").meta.hostname == "node7"
+    assert recorded(hostname="node7").meta.hostname == "node7"
+    assert recorded(host_name="node7", hostname="pod").meta.hostname == "node7"
+    assert recorded(host_name="", hostname=7).meta.hostname is None
+    assert not metadata(recorded(hostname="node7"))
