@@ -64,13 +64,14 @@ def figures(trace: Trace, found: Sequence[Iteration]) -> list[Figures]:
     drained = intervals.covered_length(earlier, starts, ends)
     busy = intervals.subtract(uncertainty.busy(trace.kernels), earlier)
     busy_ns = intervals.covered_length(busy, starts, ends)
-    bytes_of = _bytes_of_kernels(trace)
+    bytes_of, exposure = _bytes_of_kernels(trace), _Exposure(trace)
     return [
         _of_one(
             trace,
             rows,
             _Window(one.start_ns, end, bound, int(drained[i]), int(busy_ns[i])),
             bytes_of,
+            exposure,
         )
         for i, (one, rows, (end, bound)) in enumerate(zip(found, members, stops, strict=True))
     ]
@@ -110,7 +111,9 @@ def _end(kernels: Kernels, one: Iteration, rows: I64) -> tuple[int, int | None]:
     return int(own.end_ns[0]), uncertainty.bound_sum(bounds)
 
 
-def _of_one(trace: Trace, rows: I64, window: _Window, bytes_of: I64) -> Figures:
+def _of_one(
+    trace: Trace, rows: I64, window: _Window, bytes_of: I64, exposure: _Exposure
+) -> Figures:
     own = trace.kernels.take(rows)
     # The host may run ahead for whole iterations meanwhile: then it is their time.
     drained = window.drained_ns if window.drained_ns < window.end_ns - window.start_ns else 0
@@ -126,23 +129,39 @@ def _of_one(trace: Trace, rows: I64, window: _Window, bytes_of: I64) -> Figures:
         device_ns=device_times.known_sum(trace, device) if has_device else None,
         device_bound_ns=device_times.known_bound(trace, uncertainty.union_bound(own)),
         exposed_ns=time - window.busy_ns if has_idle else None,
-        exposed_bound_ns=_exposed_bound(trace, window) if has_idle else None,
+        exposed_bound_ns=exposure.bound(window) if has_idle else None,
         bytes=int(bytes_of[rows][known].sum()) if known.any() else None,
         bytes_ns=int(duration[known].sum()),
         kernels_ns=int(duration.sum()),
     )
 
 
-def _exposed_bound(trace: Trace, window: _Window) -> int | None:
-    """Return the bound of the time without work: that of the work, and of the end."""
-    kernels = trace.kernels
-    if uncertainty.all_measured(kernels):
-        return device_times.known_bound(trace, 0)
-    if window.end_bound_ns is None or not uncertainty.limited(kernels).all():
-        return None
-    reach = kernels.start_bound_ns + kernels.duration_bound_ns
-    start, end = window.start_ns, window.end_ns
-    near = kernels.take((kernels.start_ns - reach < end) & (kernels.end_ns + reach > start))
-    bound = uncertainty.covered_bound(near, start, end, window.busy_ns) if len(near) else 0
-    total = None if bound is None else bound + window.end_bound_ns
-    return device_times.known_bound(trace, total)
+class _Exposure:
+    """The bounds of the time without work, of windows of one trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        kernels = trace.kernels
+        self._trace = trace
+        self._measured = uncertainty.all_measured(kernels)
+        self._limited = bool(uncertainty.limited(kernels).all())
+        reach = np.where(self._limited, kernels.start_bound_ns + kernels.duration_bound_ns, 0)
+        self._earliest, self._latest = kernels.start_ns - reach, kernels.end_ns + reach
+        # Of all rows behind, and of all rows before: these are in order.
+        self._from = np.minimum.accumulate(self._earliest[::-1])[::-1]
+        self._until = np.maximum.accumulate(self._latest)
+
+    def bound(self, window: _Window) -> int | None:
+        """Return the bound of a window: that of the work, and of the end."""
+        if self._measured:
+            return device_times.known_bound(self._trace, 0)
+        if window.end_bound_ns is None or not self._limited:
+            return None
+        start, end = window.start_ns, window.end_ns
+        first = int(np.searchsorted(self._until, start, "right"))
+        last = int(np.searchsorted(self._from, end, "left"))
+        rows = np.arange(first, max(first, last))
+        rows = rows[(self._earliest[rows] < end) & (self._latest[rows] > start)]
+        near = self._trace.kernels.take(rows)
+        bound = uncertainty.covered_bound(near, start, end, window.busy_ns) if len(near) else 0
+        total = None if bound is None else bound + window.end_bound_ns
+        return device_times.known_bound(self._trace, total)

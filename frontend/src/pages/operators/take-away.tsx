@@ -25,7 +25,6 @@ export function TakeAway({ place, row }: { place: Place; row: number }) {
     <>
       <button
         type="button"
-        class="quiet"
         data-testid="take-away"
         title={texts.help}
         aria-disabled={busy}
