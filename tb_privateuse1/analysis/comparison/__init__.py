@@ -18,6 +18,7 @@ launch more kernels in one trace. ``memory`` compares memory by device and opera
 """
 
 __all__ = [
+    "alive_memory",
     "amounts",
     "baseline",
     "baseline_check",

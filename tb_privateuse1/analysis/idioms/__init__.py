@@ -39,6 +39,7 @@ __all__ = [
     "single_calls",
     "slicing_views",
     "slow_products",
+    "torch_threads",
     "unread_gradients",
     "unread_results",
 ]

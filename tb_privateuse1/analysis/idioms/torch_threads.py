@@ -25,6 +25,9 @@ class RecordedThreads(Struct, frozen=True):
     processors: int | None = None
 
 
+_DECODER = msgspec.json.Decoder(RecordedThreads)
+
+
 @memoize
 def recorded_threads(trace: Trace) -> RecordedThreads | None:
     """Return what the recording says; None without an entry, and with a damaged one."""
@@ -32,7 +35,7 @@ def recorded_threads(trace: Trace) -> RecordedThreads | None:
     for key, value in zip(keys, values, strict=True):
         if trace.text(key) == _KEY:
             try:
-                found = msgspec.json.decode(trace.text(value), type=RecordedThreads)
+                found = _DECODER.decode(trace.text(value))
             except msgspec.MsgspecError:
                 return None
             return found if min(found.intra_op, found.processors or 1) > 0 else None
