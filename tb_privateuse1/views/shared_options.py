@@ -18,8 +18,8 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
-StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default no single step"]
-WindowOption = Annotated[Literal["steady", "all"], "steady: steps that repeat; all: everything"]
+StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default none"]
+WindowOption = Annotated[Literal["steady", "all"], "steady: what repeats; all: everything"]
 OffsetOption = Annotated[int, "rows to skip"]
 
 MOST_STEPS = 500

@@ -212,4 +212,4 @@ def test_every_code_is_documented() -> None:
         (root.parents[1] / "docs" / "guide" / "capture.md").read_text().partition("## Warnings")[2]
     )
     assert codes == set(re.findall(r"^\| `([a-z-]+)` \|", table, flags=re.MULTILINE))
-    assert len(codes) == 46
+    assert len(codes) == 47
