@@ -9,12 +9,10 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import NOISE
-from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.device_times import is_on_host_alone
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I64
 
 _ZERO_GRAD = r"^Optimizer\.zero_grad#"
 _FILLS = r"^aten::(zero_|_foreach_zero_)$"
@@ -37,13 +35,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             is_zeroing |= zeroing[frame]
             frame = up[frame]
     rows = fills[is_zeroing]
-    additions = _first_additions(case, rows)
-    if is_on_host_alone(case.trace):
-        small = ~_is_returned(case, rows)
-        ranges = ranges[: len(ranges) * bool(small.all())]  # what is around the rest stays
-        rows, additions = rows[small], additions[~_is_returned(case, additions)]
     if not len(rows):
         return
+    additions = _first_additions(case, rows)
     goes = np.zeros(len(ops), np.bool_)
     goes[rows] = goes[additions] = True
     kernels = case.launched_by(goes)
@@ -83,19 +77,6 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
 
 
-def _is_returned(case: RuleContext, rows: I64) -> Bools:
-    """Return which operators write tensors whose memory goes back to the system when dropped.
-
-    Of a list, the mean size counts. Unknown sizes do not.
-    """
-    ops = case.trace.ops
-    first, call = groupby.group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
-    calls = [read_call(case.trace, row) for row in rows[first].tolist()]
-    tensors = [() if one is None else tuple(one.tensors(1)) for one in calls]
-    bytes_ = [sum(one.bytes for one in each) // max(len(each), 1) for each in tensors]
-    return np.array([one >= _RETURNED_BYTES for one in bytes_], np.bool_)[call]
-
-
 def _first_additions(case: RuleContext, fills: I64) -> I64:
     """Return the additions to gradients that are zeros: those of the first pass after a fill.
 
@@ -103,8 +84,6 @@ def _first_additions(case: RuleContext, fills: I64) -> I64:
     ends where operators outside of autograd follow; later passes add up batches.
     """
     ops = case.trace.ops
-    if not len(fills):
-        return fills
     additions = case.ops(_ADDITION)
     accumulates = np.append(case.named("ops", _ACCUMULATES), False)
     additions = additions[accumulates[ops.parent[additions]]]
@@ -116,11 +95,6 @@ def _first_additions(case: RuleContext, fills: I64) -> I64:
     return np.sort(additions[np.isin(passes, passes[first])])
 
 
-_RETURNED_BYTES = 128 * 1024
-"""glibc's M_MMAP_THRESHOLD (mallopt(3)). On a processor, memory from here on goes back to the
-system with the gradient: the next one is written into new pages, whose faults take as long as the
-zeros (``benchmarks/tried/zeroed.py``: 1 MiB each, 1,000 faults a step, and no gain)."""
-
 _NEAR = 4
 """Frames above the fill: zero_grad calls it directly or through a decorator."""
 
@@ -128,11 +102,7 @@ RULE = Rule(
     name="zeroed_gradients",
     title=say("Gradients zeroed instead of dropped"),
     cause="launching",
-    looks_for=say(
-        "aten::zero_ or _foreach_zero_ inside of zero_grad; on a processor, of gradients below "
-        "{kib} KiB: larger ones that are dropped cost new pages.",
-        kib=_RETURNED_BYTES // 1024,
-    ),
+    looks_for=say("aten::zero_ or _foreach_zero_ inside of zero_grad."),
     why=say("Each parameter's gradient is written once and read once more than needed."),
     fix=say("zero_grad(set_to_none=True), the default since torch 2.0."),
     threshold=say("{least} of the step: one argument fixes it.", least=exact_percent(NOISE)),

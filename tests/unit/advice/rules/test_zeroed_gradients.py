@@ -1,7 +1,5 @@
 """Gradients that are filled with zeros."""
 
-from typing import Any
-
 import pytest
 
 from tb_privateuse1.advice.rules.zeroed_gradients import RULE
@@ -63,25 +61,3 @@ def test_the_additions_of_the_first_batch_go_too(fill: str) -> None:
     (row,) = found(RULE, run.trace())
     assert "60 additions" in row.explanation
     assert row.saving_ns == pytest.approx(3 * 20 * 100_000, rel=0.15)
-
-
-def on_a_processor(width: int) -> Program:
-    run = Program()
-    sizes: dict[str, Any] = {"Input Dims": [[width, width]], "Input type": ["float"]}
-    for _ in range(3):
-        with run.step():
-            run.op("aten::mm", 50)
-            with run.range("Optimizer.zero_grad#SGD.zero_grad"):
-                for _ in range(20):
-                    run.op("aten::zero_", 9, **sizes)
-    return run
-
-
-def test_on_a_processor_small_gradients_are_found() -> None:
-    (row,) = found(RULE, on_a_processor(128).trace())
-    assert row.events == 60
-
-
-def test_large_ones_that_are_dropped_cost_new_pages() -> None:
-    """256 times 256 float32 are 256 KiB, which the allocator gives back to the system."""
-    assert found(RULE, on_a_processor(256).trace()) == []
