@@ -18,7 +18,6 @@ import * as overview from "./pages/overview";
 import * as quality from "./pages/recording-quality";
 import * as record from "./pages/record";
 import * as runtime from "./pages/runtime";
-import * as serving from "./pages/serving";
 import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
 import * as timeline from "./pages/timeline";
@@ -54,7 +53,6 @@ export const en = {
   ...timelineArea,
   ...whatif,
   ...work,
-  ...serving,
   ...server,
   ...widgets,
 };

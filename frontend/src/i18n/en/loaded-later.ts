@@ -3,5 +3,6 @@ import { culprits } from "./pages/culprits";
 import { parallelism } from "./pages/distributed-parallelism";
 import { report } from "./pages/report";
 import { roofline } from "./pages/roofline";
+import { serving } from "./pages/serving";
 
-export const loadedLater = { culprits, parallelism, report, roofline };
+export const loadedLater = { culprits, parallelism, report, roofline, serving };

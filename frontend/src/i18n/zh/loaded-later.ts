@@ -2,6 +2,7 @@
 import { culprits } from "./zh-culprits";
 import { parallelism } from "./zh-parallelism";
 import { roofline } from "./zh-roofline";
+import { serving } from "./zh-serving";
 import { report } from "./pages/report";
 
-export const loadedLater = { culprits, parallelism, report, roofline };
+export const loadedLater = { culprits, parallelism, report, roofline, serving };

@@ -4,7 +4,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { expect, test } from "vitest";
 import type { Serving, ServingIteration, ServingPhase } from "../../../src/api/types";
-import { Content } from "../../../src/pages/overview/serving";
+import { Content } from "../../../src/pages/overview/serving-section";
 import { PAGE_KEYS } from "../../../src/pages/url-keys";
 import { follow } from "../../../src/state/url";
 

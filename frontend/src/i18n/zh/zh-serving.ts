@@ -1,7 +1,7 @@
 // Chinese texts of en/pages/serving.
-import type * as english from "../../en/pages/serving";
-import { count } from "../../count";
-import type { Translation } from "../../translation";
+import type * as english from "../en/pages/serving";
+import { count } from "../count";
+import type { Translation } from "../translation";
 
 const figures: Readonly<Record<string, string>> = {
   requests: "请求数",
