@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,10 +13,13 @@ from tb_privateuse1.server.static_files import BUNDLE
 from tests.support.axe import settled
 from tests.support.dashboard import ALONE, Dashboard
 from tests.support.page_states import PAGES
-from tests.support.server import Server
+from tests.support.server import Server, serve
 
 FIRST_PAGE_BYTES = {"en-US": 110_000, "zh-CN": 140_000}
 """Packed scripts and styles of the first page, at most. Another language comes beside English."""
+
+SERVING = Path(__file__).parents[2] / "traces" / "generate_four"
+"""A recording with iterations of generation: what shows them comes for such alone."""
 
 LETTERS = dict(zip("oawtpklrmunfdchis", PAGES, strict=True))
 """The keys behind ``g`` that lead to each page."""
@@ -60,6 +64,9 @@ def test_the_first_page_is_small_and_the_pages_load_the_rest(
     page.keyboard.press("i")
     page.get_by_test_id("record-open").click()
     page.get_by_test_id("record-off").wait_for()
+    with serve("--logdir", SERVING) as server:
+        page.goto(f"{server.url}{ALONE}")
+        page.get_by_test_id("serving-phases").wait_for()
     scripts = {path.relative_to(BUNDLE).as_posix() for path in BUNDLE.rglob("*.js")}
     unused = {name for name in scripts - names(asked) if "assets/zh-" not in name}
     assert unused == set()
