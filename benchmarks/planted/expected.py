@@ -160,7 +160,7 @@ FURTHER: dict[str, tuple[float, tuple[str, ...]]] = {
     "inputs_with_gradients": (0.15, ("unread_gradients",)),
     "cloned_between_layers": (0.10, ("layout_conversion", "elementwise_chain")),
 }
-"""The same of six kinds of which no rule's texts speak, when `zeroed_gradients` and the chains of
+"""The same of six kinds that no rule's texts name, when `zeroed_gradients` and the chains of
 single calls were corrected: guesses from before the programs ran."""
 
 EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK

@@ -32,7 +32,7 @@ with torch.no_grad(), capture.profile(on_trace_ready=log, **options) as prof:
 
 
 def rules(folder: Path, threads: int) -> list[str]:
-    """What is said of a recording with so many threads."""
+    """Return what the rule says of a recording with a number of threads."""
     subprocess.run([sys.executable, "-c", SCRIPT, str(folder), str(threads)], check=True)
     (path,) = folder.glob("*.pt.trace.json")
     trace = inference.build_trace(chrome.read(str(path)), None)

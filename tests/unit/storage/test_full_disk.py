@@ -60,7 +60,7 @@ def test_what_was_not_used_for_longest_is_given_up(tmp_path: Path) -> None:
 
 
 def full_until(monkeypatch: pytest.MonkeyPatch, folder: Path, files: int, code: int) -> None:
-    """Make writing fail as long as the folder has more than so many cached files."""
+    """Make writing fail as long as the folder has more cached files than a limit."""
     write = disk_cache.write_trace
 
     def limited(trace: Trace, path: Path) -> None:
