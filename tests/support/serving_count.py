@@ -1,6 +1,6 @@
 """Count the iterations of a trace file by its raw JSON, with none of the package's code.
 
-Plain Python: annotations are split with `re`, lookups are read from ``Input Dims``; times are whole
+Plain Python: annotations are split as texts, lookups are read from ``Input Dims``; times are whole
 nanoseconds. ``kinds`` and ``times_ns`` are what the view must find.
 """
 
