@@ -45,6 +45,8 @@ class Call:
         self.overload = find_overload(case["operator"], self._inputs)
         self._schema = self.overload._schema.arguments
         self._generator = torch.Generator().manual_seed(SEED)
+        self.assumed: list[str] = []
+        """Texts that torch does not record, such as ``approximate`` of gelu, by their default."""
         made = [self._argument(at) for at in range(len(self._schema))]
         named = {a.name: m for a, m in zip(self._schema, made, strict=True) if a.kwarg_only}
         self._args, self._kwargs = made[: len(made) - len(named)], named
@@ -81,6 +83,8 @@ class Call:
 
     def _missing(self, argument: Any) -> Any:
         if argument.has_default_value():
+            if "str" in str(argument.type):
+                self.assumed.append(f"{argument.name}={argument.default_value!r}")
             return argument.default_value
         if str(argument.type).startswith("Optional"):
             return None

@@ -249,12 +249,16 @@ def main() -> int:
     try:
         with torch.no_grad():
             numbers = compare(CASE, device, always=options.check)
-            timing = measure(Call(CASE, device).run, device, options.seconds)
+            call = Call(CASE, device)
+            timing = measure(call.run, device, options.seconds)
     except (NotRunnable, RuntimeError, ValueError, TypeError, IndexError) as error:
         sys.stderr.write(f"{CASE['operator']} cannot run on {device}: {error}\n")
         return 3
     name = name_of(device)
-    sys.stdout.write("\n".join([*report(CASE, timing, numbers, name), ""]))
+    lines = [*report(CASE, timing, numbers, name)]
+    if call.assumed:
+        lines.append(f"  assumed   {', '.join(call.assumed)}: torch records no texts; edit CASE")
+    sys.stdout.write("\n".join([*lines, ""]))
     if options.json is not None:
         here = {
             "device": name,
@@ -263,6 +267,7 @@ def main() -> int:
             "floor_ns": timing.floor_ns,
         }
         row = {**CASE, "here": {**here, "agree": numbers.agree, "numbers": numbers.words}}
+        row["here"]["assumed"] = call.assumed
         with open(options.json, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
     return 1 if numbers.agree is False else 0

@@ -55,6 +55,13 @@ def test_types_and_formats_come_from_their_numbers() -> None:
     assert last.is_contiguous(memory_format=torch.channels_last)
 
 
+def test_a_text_that_torch_does_not_record_is_said() -> None:
+    call = Call(case("aten::gelu", tensor(3), value()), "cpu")
+    assert call.assumed == ["approximate='none'"]
+    assert Call(case("aten::gelu", tensor(3), value("tanh")), "cpu").assumed == []
+    assert Call(case("aten::relu", tensor(3)), "cpu").assumed == []
+
+
 def test_strides_are_the_recorded_ones() -> None:
     call = Call(case("aten::relu", tensor(4, 3, strides=(0, 2))), "cpu")
     (given,) = call._args
