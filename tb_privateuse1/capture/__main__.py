@@ -168,7 +168,7 @@ def _check(arguments: list[str]) -> int:
     By its name, as the capture imports nothing that reads recordings.
     """
     try:
-        kit: Any = importlib.import_module("tb_privateuse1.conformance")
+        kit: Any = importlib.import_module("tb_privateuse1.testing.conformance")
     except ModuleNotFoundError as error:
         sys.stderr.write(
             f"tb_privateuse1: --check reads recordings, which tb-privateuse1-capture alone cannot "

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.progress import Line
+from tb_privateuse1.cli.remedies import REMEDIES
 from tb_privateuse1.cli.selection import add_selection, opened, selected
-from tb_privateuse1.remedies import REMEDIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

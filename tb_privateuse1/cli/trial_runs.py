@@ -40,7 +40,7 @@ class RemedyText(Struct, frozen=True):
 
 
 class RunReport(Struct, frozen=True):
-    """The report of a run (``python -m tb_privateuse1.remedies``)."""
+    """The report of a run (``python -m tb_privateuse1.cli.remedies``)."""
 
     remedy: RemedyText
     warmup: int
@@ -129,7 +129,7 @@ def run_all(
 def _run(program: Program, remedy: str, window: Window, folder: Path, arm: Arm) -> RunReport:
     report = folder / "report.json"
     report.unlink(missing_ok=True)
-    command = [program.interpreter, *program.options, "-m", "tb_privateuse1.remedies"]
+    command = [program.interpreter, *program.options, "-m", "tb_privateuse1.cli.remedies"]
     command += ["--report", str(report), "--warmup", str(window.warmup)]
     command += ["--steps", str(window.steps), "--steps-by", window.steps_by]
     command += ["--seed", str(window.seed)]

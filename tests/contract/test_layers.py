@@ -16,9 +16,11 @@ ROOMS = (
 )
 """A room imports only rooms on its left. ``capture`` stands alone.
 
-``remedies`` runs in the user's process as ``capture`` does: it uses that and ``trace``, and only
-``cli`` knows of it. ``testing``, ``conformance`` and the package's own module use ``capture`` and
-what is below ``server``; no room imports these three."""
+``cli.remedies`` runs in the user's process as ``capture`` does: it uses that and ``trace``, and
+only ``cli`` knows of it. ``testing``, the conformance kit in it and the package's own module use
+``capture`` and what is below ``server``; no room imports these three."""
+INNER = {"cli.remedies": "remedies", "testing.conformance": "conformance"}
+"""Rooms inside of a room whose rules they do not follow."""
 REMEDIES = "trace < capture < remedies"
 BELOW_DOORS = f"capture < {ROOMS.partition(' < server')[0]} < "
 ANALYSIS = (
@@ -29,7 +31,7 @@ ANALYSIS = (
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {
     # The last one is no code of the dashboard: it is copied into scripts for users' machines.
-    "torch": ("capture", "remedies", "testing", "conformance", "export.taken"),
+    "torch": ("capture", "cli.remedies", "testing", "export.taken"),
     "mcp": ("server.agents",),
     "mcp_types": ("server.agents",),
     "anyio": ("server.agents",),
@@ -77,10 +79,17 @@ def is_above(order: str, room: str, other: str) -> bool:
     return other not in names or names.index(other) > names.index(room)
 
 
+def place(module: str) -> list[str]:
+    """Return a module's room, and the names below it."""
+    first, _, rest = module.partition(".")
+    inner = ".".join([first, rest.partition(".")[0]])
+    return [INNER[inner], *module.split(".")[2:]] if inner in INNER else module.split(".")
+
+
 def problem(importer: str, module: str, name: str) -> str | None:
     """Return why a module may not import this, or None."""
     top, _, inner = module.partition(".")
-    room, *mine = importer.split(".")
+    room, *mine = place(importer)
     if top != PACKAGE.name:
         allowed = LIBRARIES.get(top)
         fits = allowed is None or any(f"{importer}.".startswith(f"{home}.") for home in allowed)
@@ -88,7 +97,7 @@ def problem(importer: str, module: str, name: str) -> str | None:
     package, _, last = inner.rpartition(".")
     if not inner or FILES[inner].name == "__init__.py":
         package, last = inner, name
-    other, *theirs = f"{package}.{last}".strip(".").split(".")
+    other, *theirs = place(f"{package}.{last}".strip("."))
     if other == room == "server":
         return "agents are above" if theirs[:1] == ["agents"] and mine[:1] != theirs[:1] else None
     if other == room:
@@ -136,12 +145,12 @@ def ours(source: str) -> Iterator[str]:
 
 def test_every_room_has_its_place() -> None:
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
-    known = {*ROOMS.split(" < "), "capture", "remedies", "testing", "conformance"}
+    known = {*ROOMS.split(" < "), "capture", "testing"}
     assert rooms | {"api"} == known
     inner = {path.name for path in (PACKAGE / "analysis").iterdir() if path.is_dir()}
     assert inner - {"__pycache__"} == set(ANALYSIS.split(" < "))
     entries = [p for p in PACKAGE.iterdir() if p.is_file() or (p / "__init__.py").exists()]
-    assert len(entries) <= 20
+    assert len(entries) <= 18
 
 
 @pytest.mark.parametrize("package", [m for m, p in FILES.items() if p.name == "__init__.py"])
@@ -178,12 +187,16 @@ def test_the_loader_needs_only_the_host() -> None:
             "is above",
         ),
         ("inference.steps", "import torch.profiler", "another room's library"),
-        ("server.routes", "from tb_privateuse1.remedies import REMEDIES", "that room is above"),
-        ("remedies.run", "from tb_privateuse1.advice import engine", "that room is above"),
+        ("server.routes", "from tb_privateuse1.cli.remedies import REMEDIES", "that room is above"),
+        ("cli.remedies.run", "from tb_privateuse1.advice import engine", "that room is above"),
         ("server.routes", "import mcp", "another room's library"),
         ("server.routes", "from tb_privateuse1.server.agents import serve", "agents are above"),
-        ("conformance.truth", "from tb_privateuse1.server import loader", "room is above"),
-        ("capture.route", "from tb_privateuse1.conformance import main", "capture stands alone"),
+        ("testing.conformance.truth", "from tb_privateuse1.server import loader", "room is above"),
+        (
+            "capture.route",
+            "from tb_privateuse1.testing.conformance import main",
+            "capture stands alone",
+        ),
         ("testing.judgment", "from tb_privateuse1.cli.commands import write", "room is above"),
         ("cli.commands", "from tb_privateuse1.testing.budget import Budget", "that room is above"),
     ],

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.conformance.accuracy import grade
-from tb_privateuse1.conformance.lines import GUIDE, Answer, Line
-from tb_privateuse1.conformance.requirements import (
+from tb_privateuse1.testing.conformance.accuracy import grade
+from tb_privateuse1.testing.conformance.lines import GUIDE, Answer, Line
+from tb_privateuse1.testing.conformance.requirements import (
     REQUIREMENTS,
     event_times,
     launch_log,
     memory,
     streams_named,
 )
-from tests.device.conformance.test_requirements import GOOD
 from tests.device.test_bring_your_backend import snippets
+from tests.device.testing.conformance.test_requirements import GOOD
 from tests.support.documents import ROOT
 
 TEXT = (ROOT / GUIDE).read_text()
@@ -118,7 +118,7 @@ def test_the_modules_of_the_page_import_each_other(tmp_path: Path) -> None:
 def test_a_plain_folder_is_said_to_be_no_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tb_privateuse1.conformance import command
+    from tb_privateuse1.testing.conformance import command
 
     (tmp_path / "plain_acme").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -1,0 +1,81 @@
+"""The requirements, in the order of the scorecard: what the others rest on comes first.
+
+A file here is one requirement, and has ``REQUIREMENT``; the others are what several share.
+"""
+
+from tb_privateuse1.testing.conformance.lines import Requirement
+from tb_privateuse1.testing.conformance.requirements import (
+    asynchronous,
+    batching,
+    device_index,
+    drift,
+    elapsed_cost,
+    elapsed_kind,
+    elapsed_read,
+    elapsed_unit,
+    event_cost,
+    event_times,
+    exceptions,
+    fork,
+    kernel_gap,
+    kineto_clock,
+    kineto_correlation,
+    kineto_kernels,
+    known_durations,
+    known_starts,
+    latency,
+    launch_log,
+    memory,
+    monotony,
+    operators,
+    query,
+    registered,
+    renamed,
+    resolution,
+    step_markers,
+    streams_joined,
+    streams_named,
+    stubs_called,
+    synchronize,
+    threads,
+)
+
+__all__ = ["KNOWN", "REQUIREMENTS"]
+
+REQUIREMENTS: tuple[Requirement, ...] = (
+    renamed.REQUIREMENT,
+    registered.REQUIREMENT,
+    stubs_called.REQUIREMENT,
+    elapsed_read.REQUIREMENT,
+    elapsed_cost.REQUIREMENT,
+    elapsed_unit.REQUIREMENT,
+    elapsed_kind.REQUIREMENT,
+    resolution.REQUIREMENT,
+    monotony.REQUIREMENT,
+    drift.REQUIREMENT,
+    synchronize.REQUIREMENT,
+    query.REQUIREMENT,
+    asynchronous.REQUIREMENT,
+    batching.REQUIREMENT,
+    latency.REQUIREMENT,
+    event_cost.REQUIREMENT,
+    kernel_gap.REQUIREMENT,
+    streams_named.REQUIREMENT,
+    streams_joined.REQUIREMENT,
+    device_index.REQUIREMENT,
+    event_times.REQUIREMENT,
+    memory.REQUIREMENT,
+    step_markers.REQUIREMENT,
+    launch_log.REQUIREMENT,
+    kineto_kernels.REQUIREMENT,
+    kineto_clock.REQUIREMENT,
+    kineto_correlation.REQUIREMENT,
+    operators.REQUIREMENT,
+    threads.REQUIREMENT,
+    exceptions.REQUIREMENT,
+    fork.REQUIREMENT,
+    known_durations.REQUIREMENT,
+    known_starts.REQUIREMENT,
+)
+KNOWN = {known_durations.REQUIREMENT.code, known_starts.REQUIREMENT.code}
+"""Those that need work of known length to be recorded."""
