@@ -12,6 +12,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.accumulations import ACCUMULATE
 from tb_privateuse1.analysis.idioms.data_flow import flow_within
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
@@ -31,8 +32,9 @@ _CHANGES = 0.25
 """The least share of the calls whose sizes are not those of the round before: a model has several
 layers of one size in a row, but not all."""
 _FILLS = ("zero", "fill")
-_LISTS = re.compile(r"::_(foreach|fused)_")
-"""Operators on lists of tensors; a backend without their kernels runs one operator per tensor."""
+_NO_LOOPS = re.compile(rf"::_(foreach|fused)_|^{ACCUMULATE}$")
+"""What runs one operator per tensor for another reason: an operator on a list of tensors whose
+kernel the backend lacks, and autograd, which adds up each gradient where it is ready."""
 
 
 class ParameterLoops(Struct, frozen=True, eq=False):
@@ -55,7 +57,7 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     nodes = found.nodes
     usable = np.isin(nodes.role, FUSIBLE) & nodes.known & ~nodes.in_optimizer
     usable &= ~found.named(*_FILLS)  # the rule on zeroed gradients has these
-    usable &= ~_in_lists(trace, nodes.op)  # those on for-each operators have these
+    usable &= ~_in_no_loop(trace, nodes.op)  # other rules have these
     _, symbol = group_rows(nodes.word, nodes.thread, nodes.step)
     equal = find_rounds(np.where(usable, symbol, -1), LONGEST, ROUNDS)
     loop = equal.of_rows(len(nodes))
@@ -71,10 +73,10 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     )
 
 
-def _in_lists(trace: Trace, rows: I32) -> Bools:
-    """Return which operators run inside of one that takes a list of tensors."""
+def _in_no_loop(trace: Trace, rows: I32) -> Bools:
+    """Return which operators run inside of one that takes a list, or inside of autograd's sums."""
     ops = trace.ops
-    named = named_rows(trace.strings, ops.name, _LISTS.search)
+    named = named_rows(trace.strings, ops.name, _NO_LOOPS.search)
     inside: Bools = call_tree.around(ops.parent, ops.parent[rows], named) >= 0
     return inside
 

@@ -112,3 +112,14 @@ def test_a_for_each_operator_without_a_kernel_is_another_rule() -> None:
                 run.run("aten::mul_", tensor, "0.99", host=1)
 
     assert found(RULE, program(lists).trace()) == []
+
+
+def test_gradients_that_autograd_adds_up_are_fine() -> None:
+    """The engine adds each where it is ready; a program can't do that for a whole list."""
+
+    def backward(run: SizedProgram) -> None:
+        for tensor in PARAMETERS:
+            with run.around("torch::autograd::AccumulateGrad"):
+                run.run("aten::add_", tensor, tensor, host=1)
+
+    assert found(RULE, program(backward).trace()) == []
