@@ -109,10 +109,10 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor, strings: Strin
     dequeued = sum(len(g) for c, g in raw.groups.items() if c.lower() == task_queue.CATEGORY)
     first_annotation = len(operators)
     frames = _of(raw, _FRAMES)
-    scripted = None if len(frames) else script_modules.module_calls(operators, strings)
+    scripted = script_modules.module_calls(operators, strings)
     parts = [
         Group.join([operators, annotations], MISSING_OF),
-        frames if scripted is None else scripted,
+        frames if scripted is None else Group.join([frames, scripted], MISSING_OF),
         _of(raw, launched),
     ]
     del operators, annotations, frames

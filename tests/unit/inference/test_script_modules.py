@@ -106,9 +106,16 @@ def test_texts_that_are_early_behind_nodes_of_autograd_are_placed() -> None:
     assert tree(trace(*events)) == [("A", 2, 80_000), ("A / b(B)", 2, 20_000)]
 
 
-def test_recorded_modules_come_first() -> None:
+def test_recorded_modules_are_around_those_of_texts() -> None:
     t = trace(frame("nn.Module: Linear_0", 0, 100), *call(0))
-    assert [t.text(name) for name in t.frames.name.tolist()] == ["nn.Module: Linear_0"]
+    names = [t.text(name) for name in t.frames.name.tolist()]
+    assert names == [
+        "nn.Module: Linear_0",
+        "nn.Module: A",
+        "nn.Module: b(B)",
+        "nn.Module: b.lin(Linear)",
+    ]
+    assert t.frames.parent.tolist() == [-1, 0, 1, 2]
 
 
 def test_without_texts_there_are_none() -> None:
