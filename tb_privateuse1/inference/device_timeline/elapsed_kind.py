@@ -9,6 +9,8 @@ constraints are solved (``contradiction``).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from msgspec import Struct
 
@@ -29,6 +31,10 @@ _COARSE_NS = 100_000
 
 _VALUES, _MILLISECOND_NS = 6, 1_000_000
 """The number of different values that show a resolution, except whole milliseconds."""
+
+_CHANCE_BITS = 16
+"""A common divisor is the resolution if chance gives it once in 2 to the power of this, as the
+capture has it."""
 
 _MICROSECONDS = say("ProfilerStubs::elapsed must return microseconds (torch 2.13).")
 
@@ -86,7 +92,8 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         return Kind("none", 0, say("No operator has a device time above 0."))
     values = groupby.distinct_values(positive)
     resolution = int(np.gcd.reduce(values))
-    if len(values) < _VALUES and resolution % _MILLISECOND_NS:
+    bits = len(values) * math.log2(max(resolution / TORCH_RESOLUTION_NS, 1))
+    if (len(values) < _VALUES or bits < _CHANCE_BITS) and resolution % _MILLISECOND_NS:
         # A few values have a common divisor by chance.
         resolution = min(resolution, TORCH_RESOLUTION_NS)
     unusable = _unusable_kind(resolution, len(values), claim, unit)
