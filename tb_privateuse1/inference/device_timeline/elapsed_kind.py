@@ -131,7 +131,10 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
     if reason := _not_microseconds(ops):
         finding = _unusable("elapsed_unit", reason, _MICROSECONDS)
         return Kind("unit", resolution, reason, finding)
-    return Kind("event", resolution, _event_evidence(equal, steps, claim))
+    evidence = _event_evidence(equal, steps, claim)
+    if claim == "kernel_sum" and steps and not equal:
+        return Kind("event", resolution, evidence, _held_back(steps))
+    return Kind("event", resolution, evidence)
 
 
 def _unusable_kind(resolution: int, values: int, claim: object, unit: object) -> Kind | None:
@@ -154,6 +157,22 @@ def _unusable_kind(resolution: int, values: int, claim: object, unit: object) ->
         )
         return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     return None
+
+
+def _held_back(steps: int) -> Finding:
+    """Return a finding of a device whose idle time counts in steps, but not in an idle range.
+
+    It executes both events of such a range together, with the next work or a flush. So the time up
+    to an event says nothing of the work before it.
+    """
+    message = say(
+        "The device works in batches: an idle range took no time on it, but in all {steps} steps "
+        "more passed than the sum of the operators'. Nothing tells when work began.",
+        steps=steps,
+    )
+    return _unusable(
+        "device_batches", message, say("Let the backend start work at once while it is profiled.")
+    )
 
 
 def _not_microseconds(ops: Ops) -> str | None:
