@@ -57,6 +57,21 @@ void log_activity(const Activity& activity) {
   }
 }
 
+void delay_activities(int device, int stream, int count, int64_t later_ns) {
+  for (ActivityLog* log : {&truth_log(), &kineto_log()}) {
+    std::lock_guard lock(log->mutex_);
+    auto& rows = log->content_.activities;
+    int left = count;
+    for (auto row = rows.rbegin(); left > 0 && row != rows.rend(); ++row) {
+      if (row->device == device && row->stream == stream) {
+        row->start_ns += later_ns;
+        row->end_ns += later_ns;
+        --left;
+      }
+    }
+  }
+}
+
 void log_call(const HostCall& call) {
   ActivityLog& log = kineto_log(); // the ground truth is about the device
   std::lock_guard lock(log.mutex_);

@@ -52,6 +52,7 @@ class ActivityLog {
 
  private:
   friend void log_activity(const Activity& activity);
+  friend void delay_activities(int device, int stream, int count, int64_t later_ns);
   friend void log_call(const HostCall& call);
 
   std::mutex mutex_;
@@ -65,6 +66,8 @@ ActivityLog& launch_log();
 
 void log_activity(const Activity& activity);
 void log_call(const HostCall& call);
+// The last launches of a stream began so much later than they were logged with.
+void delay_activities(int device, int stream, int count, int64_t later_ns);
 
 int64_t next_correlation();
 const std::string* interned(const std::string& name);

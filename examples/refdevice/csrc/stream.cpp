@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "activity_log.h"
 #include "clock.h"
 #include "config.h"
 
@@ -91,7 +92,10 @@ Span Stream::launch(int64_t duration_ns, std::function<void()> compute) {
   kernel_sum_ns_ += duration_ns;
   unfinished_.push_back(span.end_ns);
   if (config->has("batches") && ++held_ >= kBatch) {
-    let_go();
+    --held_; // the caller logs this one
+    const int64_t later = let_go();
+    span.start_ns += later;
+    span.end_ns += later;
   }
   while (unfinished_.size() > 1 && unfinished_.front() <= span.launch_ns) {
     unfinished_.pop_front();
@@ -100,7 +104,7 @@ Span Stream::launch(int64_t duration_ns, std::function<void()> compute) {
 }
 
 // While a batch is held back, the host's time stands still: all of it comes as much later as the first
-// was held back. The log has it without that.
+// was held back.
 int64_t Stream::hold(const Config& config, int64_t now_ns) {
   if (!config.has("batches")) {
     return now_ns;
@@ -109,14 +113,16 @@ int64_t Stream::hold(const Config& config, int64_t now_ns) {
   return held_since_ns_;
 }
 
-void Stream::let_go() {
+int64_t Stream::let_go() {
   const int64_t later = held_since_ns_ == 0 ? 0 : now_ns() - held_since_ns_;
   tail_ns_ += later;
   for (const Mark& mark : held_marks_) {
     mark->time_ns += later;
   }
+  delay_activities(device_, id_, held_, later);
   held_marks_.clear();
   held_since_ns_ = held_ = 0;
+  return later;
 }
 
 void Stream::begin_batch() {

@@ -84,7 +84,7 @@ class Stream {
   int64_t noisy(int64_t duration_ns, const Config& config);
   Span run_now(std::function<void()> compute);
   int64_t hold(const Config& config, int64_t now_ns); // needs launch_mutex_
-  void let_go(); // needs launch_mutex_
+  int64_t let_go(); // needs launch_mutex_; returns by how much later the batch begins, ns
 
   const int device_;
   const int id_;

@@ -95,11 +95,8 @@ def calibrate(
     """
     claim = _claim(sidecar, "launch_latency_ns")
     latency = _latency(sidecar, claim)
-    # Multiples of 10 µs show a coarse device clock; multiples of 2 µs show nothing.
     exact = resolution_ns < TORCH_RESOLUTION_NS
-    resolution = TORCH_RESOLUTION_NS
-    if exact or resolution_ns >= 4 * TORCH_RESOLUTION_NS:
-        resolution = resolution_ns
+    resolution = resolution_ns
     rounding = "both" if exact else sidecar.facts.get("elapsed_rounding")
     if not exact and rounding not in ("floor", "round"):
         rounding = "floor" if resolution == TORCH_RESOLUTION_NS else "both"

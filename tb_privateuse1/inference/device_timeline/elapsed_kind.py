@@ -9,6 +9,8 @@ constraints are solved (``contradiction``).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from msgspec import Struct
 
@@ -29,6 +31,10 @@ _COARSE_NS = 100_000
 
 _VALUES, _MILLISECOND_NS = 6, 1_000_000
 """The number of different values that show a resolution, except whole milliseconds."""
+
+_CHANCE_BITS = 16
+"""A common divisor is the resolution if chance gives it once in 2 to the power of this, as the
+capture has it."""
 
 _MICROSECONDS = say("ProfilerStubs::elapsed must return microseconds (torch 2.13).")
 
@@ -86,7 +92,8 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         return Kind("none", 0, say("No operator has a device time above 0."))
     values = groupby.distinct_values(positive)
     resolution = int(np.gcd.reduce(values))
-    if len(values) < _VALUES and resolution % _MILLISECOND_NS:
+    bits = len(values) * math.log2(max(resolution / TORCH_RESOLUTION_NS, 1))
+    if (len(values) < _VALUES or bits < _CHANCE_BITS) and resolution % _MILLISECOND_NS:
         # A few values have a common divisor by chance.
         resolution = min(resolution, TORCH_RESOLUTION_NS)
     unusable = _unusable_kind(resolution, len(values), claim, unit)
@@ -124,7 +131,10 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
     if reason := _not_microseconds(ops):
         finding = _unusable("elapsed_unit", reason, _MICROSECONDS)
         return Kind("unit", resolution, reason, finding)
-    return Kind("event", resolution, _event_evidence(equal, steps, claim))
+    evidence = _event_evidence(equal, steps, claim)
+    if claim == "kernel_sum" and steps and not equal:
+        return Kind("event", resolution, evidence, _held_back(steps))
+    return Kind("event", resolution, evidence)
 
 
 def _unusable_kind(resolution: int, values: int, claim: object, unit: object) -> Kind | None:
@@ -147,6 +157,22 @@ def _unusable_kind(resolution: int, values: int, claim: object, unit: object) ->
         )
         return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     return None
+
+
+def _held_back(steps: int) -> Finding:
+    """Return a finding of a device whose idle time counts in steps, but not in an idle range.
+
+    It executes both events of such a range together, with the next work or a flush. So the time up
+    to an event says nothing of the work before it.
+    """
+    message = say(
+        "The device works in batches: an idle range took no time on it, but in all {steps} steps "
+        "more passed than the sum of the operators'. Nothing tells when work began.",
+        steps=steps,
+    )
+    return _unusable(
+        "device_batches", message, say("Let the backend start work at once while it is profiled.")
+    )
 
 
 def _not_microseconds(ops: Ops) -> str | None:

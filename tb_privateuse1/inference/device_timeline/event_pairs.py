@@ -32,7 +32,7 @@ _DELAY_NS = 4_000
 _EXCESS_NS = 2_000
 """How much longer than on the host a launch-free operator may take on an idle device."""
 
-_PAUSE_NS = 30_000
+PAUSE_NS = 30_000
 """A thread that records nothing for this long may have been preempted.
 
 Python between two operators takes less, as a rule; a preempted thread waits for a time slice."""
@@ -161,7 +161,7 @@ def make_room_for_preemption(
     stamp = np.where(events.is_end, ops.end_ns[events.op], ops.start_ns[events.op])
     pause = stamp[events.start] - stamp[previous[events.start]]
     known = ops.elapsed_ns != MISSING
-    paused = known & (excess > _PAUSE_NS) & (pause > _PAUSE_NS)
+    paused = known & (excess > PAUSE_NS) & (pause > PAUSE_NS)
     row = np.flatnonzero(paused)
     paused[row] = _unusual(ops.elapsed_ns, keys, row)
     row = np.flatnonzero(known & launch_free_ops & (excess > 0) | paused)
@@ -186,7 +186,7 @@ def _unusual(elapsed_ns: I64, keys: I64, row: I64) -> Bools:
     first = np.searchsorted(keys[among], keys[row])
     count = np.searchsorted(keys[among], keys[row], side="right") - first
     usual = elapsed_ns[among][first + count // 2] if len(row) else elapsed_ns[row]
-    longer: Bools = (count >= _LEAST) & (elapsed_ns[row] > 2 * usual + _PAUSE_NS)
+    longer: Bools = (count >= _LEAST) & (elapsed_ns[row] > 2 * usual + PAUSE_NS)
     return longer
 
 

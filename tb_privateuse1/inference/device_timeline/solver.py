@@ -124,7 +124,7 @@ def elapsed_limits(elapsed_ns: I64, calibration: Calibration) -> tuple[I64, I64]
     return low, high
 
 
-class _Attempts:
+class Attempts:
     """The earliest times by some late time stamps, which the solutions of a phase repeat.
 
     They are stored by what they differ in from the first ones.
@@ -176,7 +176,7 @@ class Problem(Struct, frozen=True, dict=True):
     prompt: I64
     reach: int
     c: Calibration
-    attempts: _Attempts = field(default_factory=_Attempts)
+    attempts: Attempts = field(default_factory=Attempts)
 
     @cached_property
     def floor(self) -> I64:

@@ -61,7 +61,7 @@ def batched_finding(count: int) -> tuple[Finding, ...]:
         "had waited for it and returned. Nothing tells when work began.",
         count=count,
     )
-    hint = say("Let the backend start work at once while it is profiled, or report event times.")
+    hint = say("Let the backend start work at once while it is profiled.")
     return (Finding("device_batches", message, hint, count, affects=("totals", "steps")),)
 
 

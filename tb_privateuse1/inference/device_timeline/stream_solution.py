@@ -145,6 +145,25 @@ class _Claims(Struct, frozen=True):
         solution = claims.solve()
         return (free, most) if most.crossing < solution.crossing else (claims, solution)
 
+    def after_pauses(self, solution: Solution) -> tuple[_Claims, Solution]:
+        """Return the claims with room for preempted threads if that helps, and the solution.
+
+        Time stamps are claims, too: that the event before them was recorded right then. A thread
+        that was preempted in between makes the event look late, and what follows, and the begins of
+        ranges around. Events that cross count from the silence on, if their stamp decides them.
+        """
+        problem, start = self.problem, self.problem.events.start
+        due, low = problem.ready[start], solution.bounds.low[start]
+        silent = (due - problem.floor > event_pairs.PAUSE_NS) & (low <= due)
+        silent &= solution.excess_ns[start] > solver.NOISE_NS
+        if not silent.any():
+            return self, solution
+        ready = problem.ready.copy()
+        ready[start[silent]] = problem.floor[silent]
+        roomy = replace(self, problem=replace(problem, ready=ready, attempts=solver.Attempts()))
+        solved = roomy.solve()
+        return (roomy, solved) if solved.crossing < solution.crossing else (self, solution)
+
     def claimed(self) -> Bools:
         """Return the events at which there is a claim."""
         events = self.launch_free.copy()
@@ -170,6 +189,7 @@ def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> tuple[_Claims, Solu
     """
     claims, best = all_claims.without(wrong).without_late_waits()
     crossing = best.crossing
+    claims, best = claims.after_pauses(best)
     dropped = used = np.zeros(len(wrong), np.bool_)
     for _ in range(_ROUNDS):
         if not best.crossing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
+import pytest
 from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline import event_pipeline
@@ -44,6 +45,18 @@ def test_events_that_come_right_after_the_wait_are_of_a_prompt_device() -> None:
 def test_events_that_come_long_after_the_wait_are_of_batches() -> None:
     batched, cautious = cautious_of(100 * US)
     assert (batched == cautious.blocking).all()
+
+
+@pytest.mark.parametrize("event_times", [None, (5_000_000, 20.0)])
+def test_a_thread_that_loses_its_core_behind_each_wait_is_no_batch(
+    event_times: tuple[int, float] | None,
+) -> None:
+    """It records the event of the read late, but before its next time stamp."""
+    late = replace(READ, held=60 * US)
+    program = [step(i, *[linear(8 * US, 30 * US)] * 6, late) for i in range(5)]
+    trace = simulate.simulate(program, event_times=event_times).trace
+    assert "device_batches" not in [finding.code for finding in trace.meta.findings]
+    assert (trace.kernels.start_bound_ns > 0).all()
 
 
 def test_nothing_bounds_starts_where_the_device_works_in_batches() -> None:

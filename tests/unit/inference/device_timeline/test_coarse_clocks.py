@@ -49,3 +49,22 @@ def test_bounds_hold_with_a_clock_that_drifts_or_is_coarse(
 
 def _tick(at: int, ppm: int, tick_ns: int) -> int:
     return round(at * (1 + ppm / 1e6)) // tick_ns * tick_ns
+
+
+def resolution_of(values_us: list[int]) -> int | None:
+    """The resolution in ns that is shown for operators with these elapsed times."""
+    machine = Machine()
+    machine.run(step(0, *[linear(8_000, 20_000)] * len(values_us)))
+    named = {int(e["args"]["External id"]) for e in machine.events if e["name"] == "aten::addmm"}
+    value = dict(zip(sorted(named), values_us, strict=True))
+    elapsed: dict[int, float | None] = {number: value.get(number) for number in machine.executed}
+    trace = simulate.infer_from(machine.events, elapsed)
+    grounds = trace.meta.grounds
+    assert grounds is not None
+    return next(one.value_ns for one in grounds.constants if one.name == "elapsed_resolution")
+
+
+def test_many_multiples_of_two_microseconds_show_a_clock_of_that_tick() -> None:
+    """Of one microsecond they would be in one of 2**20 recordings; a few of them show nothing."""
+    assert resolution_of([2 * n for n in range(12, 32)]) == 2_000
+    assert resolution_of([2 * n for n in range(12, 20)]) == 1_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -57,3 +59,31 @@ def test_longer_work_after_a_rest_is_work_if_it_always_is() -> None:
     result = simulate([step(0, *[REST, long, *[linear(12 * US, 30 * US)] * 6] * 6)])
     assert inside(result)
     assert max(room(result)) < 10
+
+
+def behind_and_paused(seed: int) -> list[Op]:
+    """Layers whose device is a little behind the host, and two pauses inside of such layers."""
+    chance = random.Random(seed)
+    paused = {random.Random(seed + 99).randrange(5, 38), 20}
+    short = [Op("aten::silu", 5 * US, US, 12 * US), Op("aten::mul", 5 * US, US, 7 * US)]
+    ops = []
+    for i in range(40):
+        layer = linear(9 * US, chance.choice([14, 56, 60]) * US)
+        if i in paused:
+            view, product = layer.children
+            layer = replace(layer, children=(view, replace(product, paused=70 * US)))
+        ops += [layer, chance.choice(short), chance.choice(short)]
+        if chance.random() < 0.25:
+            rest = chance.choice([20, 60, 90]) * US
+            ops.append(Op("user", rest, 0, category="user_annotation"))
+    wait = Op("synchronize", US, 500, blocking=True, category="user_annotation")
+    middle = len(ops) // 2
+    return [step(0, *ops[:middle], wait), step(1, *ops[middle:], wait)]
+
+
+@pytest.mark.parametrize("seed", [0, 17, 20])
+def test_a_pause_inside_of_a_range_moves_nothing_before_it(seed: int) -> None:
+    """The event behind the pause is not late, and so the begin of the range around is not."""
+    result = simulate(behind_and_paused(seed), shapes={"Input Dims": [[8, 8]]})
+    assert inside(result)
+    assert not result.trace.meta.unseen_work
