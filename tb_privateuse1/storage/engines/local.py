@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.trace_files import is_unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.engines.engine import Reading, open_stored
-from tb_privateuse1.storage.ingest import ingest, save
+from tb_privateuse1.storage.ingest import ingest, is_mixed, is_of, save
 from tb_privateuse1.storage.jobs import vanished_error
 from tb_privateuse1.storage.processor_count import processes_for_one
 from tb_privateuse1.storage.reader_process import in_process
@@ -98,7 +98,8 @@ class LocalEngine:
 
 def _here(reading: Reading) -> Trace:
     trace = ingest(reading.files, reading.progress, reading.paths, reading.vendors)
-    if not is_unchanged(reading.files) or save(trace, reading.paths) is not None:
+    key = reading.paths[0].stem
+    if not is_of(trace, reading.files, key, reading.vendors) or save(trace, reading.paths):
         return trace
     return _with_word(trace)
 
@@ -114,7 +115,8 @@ def _spare_places() -> list[str]:
 
 def _unstored(made: Trace | RankPart, reading: Reading) -> Trace | RankPart:
     """Return what was read and not stored, with a word about that; a part has no place for it."""
-    return _with_word(made) if isinstance(made, Trace) and is_unchanged(reading.files) else made
+    is_whole = isinstance(made, Trace) and is_unchanged(reading.files) and not is_mixed(made)
+    return _with_word(made) if isinstance(made, Trace) and is_whole else made
 
 
 def _with_word(trace: Trace) -> Trace:
