@@ -25,7 +25,10 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 
 _MEMORY = "/dev/shm"
-"""Linux's file system in memory."""
+"""Linux's file system in memory; a container often has 64 MB of it."""
+_MOST_HERE_BYTES = 64 << 20
+"""A larger file, packed or not, is not read in the server's own process: a reader of its own has a
+limit of memory and can be ended, this one has none."""
 
 
 class LocalEngine:
@@ -63,14 +66,17 @@ class LocalEngine:
         self._waiting.close()
 
     def _in_process(self, reading: Reading, processes: int) -> Trace | RankPart:
-        *others, last = _spare_places()
-        for place in others:
+        no_room: TraceError | None = None
+        for place in _spare_places():
             try:
                 return self._by_way_of(place, reading, processes)
             except TraceError as error:
                 if error.code != "no_room":
                     raise
-        return self._by_way_of(last, reading, processes)
+                no_room = error
+        if no_room and reading.files.trace.size > _MOST_HERE_BYTES:
+            raise no_room
+        return _here(reading)
 
     def _by_way_of(self, place: str, reading: Reading, processes: int) -> Trace | RankPart:
         """Read a trace into the cache, or else into a directory of its own in ``place``."""

@@ -27,8 +27,8 @@ COUNT = 3_000
 
 
 def content(trace: Trace) -> str:
-    """Return a digest of all but the size, which is that at the time of the search."""
-    return digest(replace(trace, meta=replace(trace.meta, size_bytes=0)))
+    """Return a digest of all but the size and the rank, which are those of the search."""
+    return digest(replace(trace, meta=replace(trace.meta, size_bytes=0, rank=None)))
 
 
 def quiet(folder: Path | str, cache: Path | None = None) -> str:
