@@ -139,7 +139,7 @@ class _Recording:
             )
         )
         result = self._reader.run(parse_request(name, {**place, **texts}))
-        json.loads(encode(result), parse_constant=_no_json)
+        json.loads(encode(result), parse_constant=no_json)
         encode_columns(result, "zh")
         if name not in LOOKUPS and name != "event":
             text.text_report(result)
@@ -187,7 +187,7 @@ class _Recording:
         deadline_s = time.monotonic() + 600
         answer = self._agents.answer(parse_call(name, given), deadline_s, sql_allowed=True)
         answer.text.encode()
-        json.loads(answer.text, parse_constant=_no_json)
+        json.loads(answer.text, parse_constant=no_json)
 
     def _hostile(self) -> None:
         """One query and one call whose names and values are anything."""
@@ -256,5 +256,6 @@ def _is_text(text: str) -> bool:
     return text.encode("utf-8", "replace").decode() == text
 
 
-def _no_json(constant: str) -> NoReturn:
+def no_json(constant: str) -> NoReturn:
+    """Refuse what Python reads and browsers do not."""
     raise ValueError(f"{constant} is no JSON")
