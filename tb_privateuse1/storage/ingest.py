@@ -85,7 +85,11 @@ def _unmixed(files: TraceFiles, read: Callable[[TraceFiles], Trace]) -> Trace:
             raise
         except Exception as error:
             is_own = isinstance(error, TraceError) and error.code in _NOT_ITS_OWN
-            if is_own or has_no_answer(error) or _state(files, state_of) == before:
+            if is_own or isinstance(error, RemoteError):
+                raise
+            if has_no_answer(error):
+                raise _passing(files, error) from error
+            if _state(files, state_of) == before:
                 raise
             if not tries_left:
                 raise TraceError(CHANGED, _changed_text(files), _changed_hint()) from error
@@ -108,6 +112,15 @@ def _state(files: TraceFiles, look: Callable[[Iterator[str]], State]) -> State:
         return look(files.paths())
     except OSError as error:
         raise unreadable_error(files, error) from error
+
+
+def _passing(files: TraceFiles, error: Exception) -> TraceError:
+    """Return the error of a disk that failed with a code that is tried again, whatever its own."""
+    if isinstance(error, TraceError):
+        return TraceError("unreadable", error.message, error.hint)
+    cause = error if isinstance(error, OSError) else error.__cause__
+    assert isinstance(cause, OSError), "else it was no failure of a disk"
+    return unreadable_error(files, cause)
 
 
 def unreadable_error(files: TraceFiles, error: OSError) -> TraceError:
