@@ -69,7 +69,7 @@ def _ascend(folder: Path, version: int) -> None:
 def _with_sidecar(folder: Path, version: int) -> None:
     name = f"aten::m{version}"
     trace_files.trace(folder / _TRACE, rank=0, name=name)
-    lengths = {11: 30 + version, 21: 40 + version}
+    lengths: dict[int, float | None] = {11: 30 + version, 21: 40 + version}
     trace_files.write(folder / f"{_NAME}.kernel_event.json", make.sidecar(lengths, rank=0))
 
 

@@ -11,10 +11,12 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.catalog import Catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import formats
 from tb_privateuse1.export.reports import advice, junit, markdown, text
@@ -40,7 +42,19 @@ ODD = (
     "", "-1", "NaN", "1e999", "9" * 40, "\ud800", "\x00", "../../etc/passwd", "a" * 3000, "[" * 50,
     "'; drop table ops; --", "<script>", "0..1", "漢字", "name,-calls",
 )  # fmt: skip
-_ODD_JSON = (None, True, -1, 1 << 70, 0.5, float("inf"), [], {}, ["a", "\ud800"], [[]], *ODD)
+_ODD_JSON: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    1 << 70,
+    0.5,
+    float("inf"),
+    [],
+    {},
+    ["a", "\ud800"],
+    [[]],
+    *ODD,
+)
 _ASKED: dict[str, Callable[..., Any]] = {**VIEWS, **LOOKUPS, "event": read_record}
 
 
@@ -103,7 +117,7 @@ class _Recording:
         asked: Questions,
         rng: random.Random,
         store: Store,
-        found: catalog.Catalog,
+        found: Catalog,
         selection: Selection,
         files: TraceFiles,
         trace: Trace,
@@ -116,28 +130,22 @@ class _Recording:
     def ask(self) -> None:
         for name, view in _ASKED.items():
             texts = _options(self._rng, self._trace, view)
-            self._asked("views", f"{name} {texts}", lambda n=name, t=texts: self._view(n, t))
+            self._asked("views", f"{name} {texts}", partial(self._view, name, texts))
         for form in formats.FORMATS:
             window = self._rng.choice([EVERYTHING, EVERYTHING, _window(self._rng)])
-            self._asked("exports", f"export {form} {window}", lambda f=form, w=window: sum(
-                map(len, formats.stream(f, self._trace, self._files, w))
-            ))  # fmt: skip
+            self._asked("exports", f"export {form} {window}", partial(self._export, form, window))
         self._asked("reports", "report", self._reports)
         for tool in TOOLS:
             given = self._arguments(schema(tool)["properties"])
-            self._asked(
-                "tools", f"tool {tool.name} {given}", lambda t=tool, g=given: self._call(t.name, g)
-            )
+            self._asked("tools", f"tool {tool.name} {given}", partial(self._call, tool.name, given))
         self._hostile()
 
+    def _export(self, form: formats.FormatName, window: Window) -> None:
+        for _ in formats.stream(form, self._trace, self._files, window):
+            pass
+
     def _view(self, name: str, texts: Mapping[str, str]) -> None:
-        place = dict(
-            zip(
-                SELECTION,
-                map(str, (self._selection.run, self._selection.rank, self._selection.span)),
-                strict=True,
-            )
-        )
+        place = {key: str(getattr(self._selection, key)) for key in SELECTION}
         result = self._reader.run(parse_request(name, {**place, **texts}))
         json.loads(encode(result), parse_constant=no_json)
         encode_columns(result, "zh")
@@ -205,14 +213,14 @@ class _Recording:
 class _Found:
     """A search that has ended."""
 
-    def __init__(self, found: catalog.Catalog) -> None:
+    def __init__(self, found: Catalog) -> None:
         self._found = found
 
-    def catalog(self) -> catalog.Catalog:
+    def catalog(self) -> Catalog:
         """Return what it found."""
         return self._found
 
-    def await_run(self, _run: str | None, _wait_s: float | None) -> catalog.Catalog:
+    def await_run(self, _run: str | None, _wait_s: float | None) -> Catalog:
         """Return what it found."""
         return self._found
 

@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.ingest import CHANGED
 from tb_privateuse1.storage.store import Store
@@ -91,7 +92,7 @@ class Case:
         self._later(store)
         return found if isinstance(found, str) else "trace"
 
-    def _read(self, store: Store, files: catalog.TraceFiles) -> Trace | str:
+    def _read(self, store: Store, files: TraceFiles) -> Trace | str:
         try:
             return store.trace(files)
         except TraceError as error:
