@@ -1,8 +1,9 @@
 """Write what a release is made of: the tested versions, and a bill of materials.
 
-``python -m tools.supply lock [REPORT]`` prints ``constraints.txt``: the versions here of all
-that the package and its extras for users depend on; with a report of pip, each with its hash.
-``python -m tools.supply sbom`` prints that list as CycloneDX 1.5 JSON.
+``python -m tools.supply lock`` prints ``constraints.txt``: the versions here of all that the
+package and its extras for users depend on. ``python -m tools.supply lock REPORT`` prints
+``constraints-hashed.txt``: the same with the hash of each file in a report of pip, which are those
+of one system. ``python -m tools.supply sbom`` prints that list as CycloneDX 1.5 JSON.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from packaging.requirements import Requirement
 from tb_privateuse1.trace.version import VERSION
 
 CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
+HASHED = CONSTRAINTS.with_name("constraints-hashed.txt")
 PACKAGE = "tb-privateuse1"
 EXTRAS = ("remote", "perfetto", "sql", "completion", "cluster", "mcp")
 """Those for users: the others are for developers."""
@@ -69,8 +71,13 @@ def hashes_of(report: Mapping[str, Any]) -> dict[str, str]:
 
 
 def constraints(versions: Mapping[str, str], hashes: Mapping[str, str]) -> str:
-    """Return the text of ``constraints.txt``."""
+    """Return the text of ``constraints.txt``, or with hashes of ``constraints-hashed.txt``."""
     head = "# The versions that were tested: pip install -c constraints.txt tb-privateuse1\n"
+    if hashes:
+        head = (
+            "# Their files for Linux on x86-64 and CPython 3.11, without tb-privateuse1 itself:\n"
+            "# pip install --require-hashes -r constraints-hashed.txt\n"
+        )
     lines = [
         f"{name}=={version}" + (f" --hash=sha256:{hashes[name]}" if name in hashes else "")
         for name, version in versions.items()
@@ -110,7 +117,7 @@ def main(arguments: list[str]) -> None:
         report = json.loads(Path(arguments[1]).read_text()) if arguments[1:] else {"install": []}
         sys.stdout.write(constraints(installed_versions(), hashes_of(report)))
     elif arguments == ["sbom"]:
-        sys.stdout.write(json.dumps(bill(CONSTRAINTS.read_text()), indent=1) + "\n")
+        sys.stdout.write(json.dumps(bill(HASHED.read_text()), indent=1) + "\n")
     else:
         sys.exit(__doc__)
 

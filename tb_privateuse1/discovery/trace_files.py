@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from tb_privateuse1.trace.errors import TraceError
 
 Place = tuple[str, int, int]
 """Run, rank and span."""
+_GONE = (FileNotFoundError, NotADirectoryError, PermissionError)
 
 
 class TraceFiles(Struct, frozen=True):
@@ -44,6 +45,12 @@ class TraceFiles(Struct, frozen=True):
         """Return all files of this recording."""
         return tuple(f for f in (self.trace, self.sidecar, *self.parts) if f)
 
+    def paths(self) -> Iterator[str]:
+        """Yield the paths of all files that are read for it, with those of other recordings."""
+        yield from (file.path for file in self.own)
+        for other in self.others:
+            yield from other.paths()
+
     def is_unchanged(self) -> bool:
         """Return whether the trace's file is still the one that the search found."""
         try:
@@ -71,18 +78,21 @@ def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
 
 
 def refresh(files: TraceFiles, look: Callable[[str], Located] = locate) -> TraceFiles:
-    """Return the files in their present state; remote ones unchanged. Raises OSError."""
+    """Return the files in their present state; remote ones unchanged.
+
+    One that is gone is left out. Raises OSError: also for one whose disk does not answer.
+    """
     if files.trace.is_remote:
         return files
     sidecar, parts, others = None, [], []
     if files.sidecar:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*_GONE):
             sidecar = look(files.sidecar.path).file
     for part in files.parts:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*_GONE):
             parts.append(look(part.path).file)
     for other in files.others:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*_GONE):
             others.append(refresh(other, look))
     now = look(files.trace.path).file
     return replace(files, trace=now, sidecar=sidecar, others=tuple(others), parts=tuple(parts))

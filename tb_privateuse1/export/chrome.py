@@ -150,10 +150,12 @@ class _EventFilter:
 
 
 def _ns(us: msgspec.Raw) -> int | None:
+    """Return a time in ns; None for what is none, or so large that sums of such are no int64."""
     try:
-        return int((Decimal(bytes(us).decode().strip('"')) * 1000).to_integral_value())
+        ns = int((Decimal(bytes(us).decode().strip('"')) * 1000).to_integral_value())
     except (ArithmeticError, ValueError):
         return None
+    return ns if abs(ns) < 1 << 61 else None
 
 
 def _document(

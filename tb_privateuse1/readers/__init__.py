@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import basename, file_at, printable
+from tb_privateuse1.discovery.file_state import has_no_answer
 from tb_privateuse1.discovery.formats import (
     completed_name,
     is_own_name,
@@ -123,6 +124,8 @@ def _changed(raw: Raw, reader: Reader, item: str, change: Callable[[], Raw]) -> 
     except RemoteError:
         raise
     except TraceError as error:
+        if has_no_answer(error):  # it may pass in a moment
+            raise
         hint = error.hint or say("What it adds to the recording is missing.")
         found = Finding("part_unreadable", error.message, hint)
     else:
@@ -141,7 +144,8 @@ def _of_rank(part: str) -> Reader | None:
         return next(named, None) or find_format(file_at(part), candidates)
     except RemoteError:
         raise
-    except OSError:  # it is gone
+    except OSError as error:  # it is gone
+        _check_answer(part, error)
         return None
 
 
@@ -163,9 +167,17 @@ def _of_any(part: str) -> Reader | None:
         joining = find_format(file_at(part), [reader for reader in READERS if reader.joins_any])
     except RemoteError:
         raise
-    except OSError:  # it is gone
+    except OSError as error:  # it is gone
+        _check_answer(part, error)
         joining = None
     return joining or next((reader for reader in READERS if reader.beside), None)
+
+
+def _check_answer(path: str, error: OSError) -> None:
+    """Raise TraceError ``unreadable`` if the disk of a file failed: what it has is not known."""
+    if has_no_answer(error):
+        message = say("{path} cannot be read: {error}", path=path, error=error)
+        raise TraceError("unreadable", message) from error
 
 
 def choose_reader(path: str) -> Reader:
@@ -182,7 +194,8 @@ def choose_reader(path: str) -> Reader:
         recognized = find_format(file_at(path), READERS)
     except RemoteError:
         raise
-    except OSError:
+    except OSError as error:
+        _check_answer(path, error)
         recognized = None
     named = (reader for reader in READERS if stem(name, [reader]) is not None)
     return recognized or next(named, READERS[0])

@@ -11,6 +11,7 @@ from tb_privateuse1.trace.errors import TraceError
 _RETRY_S = 60.0
 _PASSING = (
     "reader_died", "reader_stalled", "out_of_memory", "no_room", "unreadable", "no_such_path",
+    "changed_while_read",
 )  # fmt: skip
 """Errors whose cause may pass (the reader was killed, the disk was full), as may all that begin
 with ``remote_`` or ``cluster_``; other ones stay."""

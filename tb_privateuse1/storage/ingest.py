@@ -8,7 +8,7 @@ import functools
 import logging
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from tb_privateuse1 import i18n, readers
 from tb_privateuse1.discovery.file import printable
+from tb_privateuse1.discovery.file_state import State, has_no_answer, settled_state_of, state_of
 from tb_privateuse1.discovery.remote import RemoteError
-from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, is_unchanged
+from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, is_unchanged, refresh
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference import build_trace
 from tb_privateuse1.readers import sidecar as readers_sidecar
@@ -27,7 +28,7 @@ from tb_privateuse1.readers.reader import ALONE, Processes
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.findings import ALL, DEVICE, Finding
 from tb_privateuse1.trace.memory_budget import size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
@@ -35,6 +36,9 @@ from tb_privateuse1.vendors.user_file import OURS, Vendors
 _LOOK_S = 0.25
 _NOT_ITS_OWN = ("canceled", "closed", "reader_stalled", "out_of_memory")
 """Errors while another recording is read that say nothing of it."""
+CHANGED = "changed_while_read"
+"""The code of the error or finding of a trace whose files changed each time that it was read."""
+_TRIES = 2
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """The disk is full, or what this user may have of it."""
 _log = logging.getLogger(__name__)
@@ -51,10 +55,12 @@ def ingest(
 
     ``targets`` are where it will be stored: other recordings of the run that are asked for
     durations are looked for there, and stored there too. ``processes`` is as in ``readers.read``.
-    Raises TraceError: the reader's, ``out_of_memory``, or ``internal`` for our own mistakes.
+    A trace whose files change meanwhile is read again, once; if they change again, it says so.
+    Raises TraceError: the reader's, ``changed_while_read``, ``out_of_memory``, or ``internal`` for
+    our own mistakes.
     """
     try:
-        return _ingest(files, progress, targets, vendors, processes)
+        return _unmixed(files, lambda now: _ingest(now, progress, targets, vendors, processes))
     except TraceError as error:
         raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
     except MemoryError as error:
@@ -66,6 +72,88 @@ def ingest(
         message = say("Reading {name} failed: {kind}: {error}", name=name, kind=kind, error=error)
         hint = say("This is a mistake of tb_privateuse1: please report it with the server's log.")
         raise TraceError("internal", without_paths(message, files), hint) from error
+
+
+def _unmixed(files: TraceFiles, read: Callable[[TraceFiles], Trace]) -> Trace:
+    """Return what ``read`` returns: of one version of the files, or with a word."""
+    for tries_left in reversed(range(_TRIES)):
+        before = _state(files, settled_state_of)
+        now = _refreshed(files)
+        try:
+            trace = read(now)
+        except MemoryError:
+            raise
+        except Exception as error:
+            is_own = isinstance(error, TraceError) and error.code in _NOT_ITS_OWN
+            if is_own or isinstance(error, RemoteError):
+                raise
+            if has_no_answer(error):
+                raise _passing(files, error) from error
+            if _state(files, state_of) == before:
+                raise
+            if not tries_left:
+                raise TraceError(CHANGED, _changed_text(files), _changed_hint()) from error
+        else:
+            if _state(files, state_of) == before:
+                return trace
+    word = Finding(CHANGED, _changed_text(files), _changed_hint(), None, "error", ALL)
+    return replace(trace, meta=replace(trace.meta, findings=(*trace.meta.findings, word)))
+
+
+def _refreshed(files: TraceFiles) -> TraceFiles:
+    try:
+        return refresh(files)
+    except OSError as error:
+        raise unreadable_error(files, error) from error
+
+
+def _state(files: TraceFiles, look: Callable[[Iterator[str]], State]) -> State:
+    try:
+        return look(files.paths())
+    except OSError as error:
+        raise unreadable_error(files, error) from error
+
+
+def _passing(files: TraceFiles, error: Exception) -> TraceError:
+    """Return the error of a disk that failed with a code that is tried again, whatever its own."""
+    if isinstance(error, TraceError):
+        return TraceError("unreadable", error.message, error.hint)
+    cause = error if isinstance(error, OSError) else error.__cause__
+    assert isinstance(cause, OSError), "else it was no failure of a disk"
+    return unreadable_error(files, cause)
+
+
+def unreadable_error(files: TraceFiles, error: OSError) -> TraceError:
+    """Return the error of a trace whose file is gone, or whose disk does not answer."""
+    name = printable(files.trace.name)
+    hint = say("It may have been deleted: reload the list of runs.")
+    if has_no_answer(error):
+        hint = say("Its disk does not answer: try again.")
+    message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
+    return TraceError("unreadable", message, hint)
+
+
+def _changed_text(files: TraceFiles) -> str:
+    name = printable(files.trace.name)
+    return say("{name} changed while it was read: figures may mix its versions.", name=name)
+
+
+def _changed_hint() -> str:
+    return say("Ask again when nothing writes it any more.")
+
+
+def is_mixed(trace: Trace) -> bool:
+    """Return whether a trace may mix versions of its files: then nobody may keep it."""
+    return any(finding.code == CHANGED for finding in trace.meta.findings)
+
+
+def is_of(trace: Trace, files: TraceFiles, key: str, vendors: Vendors) -> bool:
+    """Return whether a trace that was just read is that of its key in the cache."""
+    try:
+        is_same = is_unchanged(files) and disk_cache.cache_key(files, vendors) == key
+    except OSError:
+        return False
+    return is_same and not is_mixed(trace)
 
 
 def _ingest(
@@ -88,6 +176,7 @@ def _ingest(
         raw = readers.of_label(raw, files.label)
     if files.parts:
         raw = readers.complete(raw, [part.path for part in files.parts])
+    raw = replace(raw, findings=tuple(_without_paths(found, files) for found in raw.findings))
     sidecar, doubts = _sidecar(files)
     check_unchanged(files)
 
@@ -125,6 +214,8 @@ def _others(
         except RemoteError:  # that may be otherwise in a moment
             raise
         except (OSError, TraceError) as error:  # it has findings of its own
+            if has_no_answer(error):
+                raise
             if isinstance(error, TraceError) and error.code in _NOT_ITS_OWN:
                 raise
             _log.info("%s has no durations: %s", printable(other.trace.path), error)
@@ -146,7 +237,7 @@ def _other(
                 progress(*state)
 
             known = ingest(other, reading, targets, vendors)
-            save(known, paths if is_unchanged(other) else [])
+            save(known, paths if is_of(known, other, Path(name).stem, vendors) else [])
     return known
 
 
@@ -178,11 +269,15 @@ def _sidecar(files: TraceFiles) -> tuple[Sidecar | None, list[Finding]]:
     try:
         return readers_sidecar.read_sidecar(files.sidecar.path), []
     except TraceError as error:
-        if isinstance(error, RemoteError):  # that may be otherwise in a moment
+        if isinstance(error, RemoteError) or has_no_answer(error):  # it may pass in a moment
             raise
         hint = say("Without it, this trace has no inferred device times.")
         message = without_paths(error.message, files)
         return None, [Finding("sidecar_unreadable", message, hint, None, "error", DEVICE)]
+
+
+def _without_paths(found: Finding, files: TraceFiles) -> Finding:
+    return replace(found, message=without_paths(found.message, files))
 
 
 def without_paths(message: str, files: TraceFiles) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1.discovery.file import printable
-from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.readers.reader import ALONE, Processes
@@ -33,7 +33,7 @@ from tb_privateuse1.storage import (
     pyramid_file,
     worker_process,
 )
-from tb_privateuse1.storage.ingest import ingest, save
+from tb_privateuse1.storage.ingest import ingest, is_mixed, is_of, save
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS, Vendors
@@ -223,14 +223,15 @@ def read_and_store(
     limited = _limit(lambda *state: reply(progress=state))
     trace = ingest(files, limited, targets[:-1], vendors, processes)
     limited("storing", files.trace.size, files.trace.size, 0)
-    if not is_unchanged(files):
+    if not is_of(trace, files, targets[0].stem, vendors):
         targets = targets[-1:]
     if (saved := save(trace, targets)) is None:
         raise no_room(targets)
     if saved != targets[-1]:  # that one is gone as soon as it is read
         with contextlib.suppress(MemoryError):  # the trace is whole without it
             pyramid_file.prepare(trace, saved)
-    part_file.prepare(trace, saved)
+    if not is_mixed(trace):
+        part_file.prepare(trace, saved)
     return saved
 
 

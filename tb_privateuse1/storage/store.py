@@ -19,7 +19,7 @@ from typing import cast
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
-from tb_privateuse1.discovery.file import locate, printable
+from tb_privateuse1.discovery.file import locate
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refresh
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache, part_file
@@ -27,6 +27,7 @@ from tb_privateuse1.storage.cache_directory import STALL_S
 from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
+from tb_privateuse1.storage.ingest import CHANGED, unreadable_error
 from tb_privateuse1.storage.jobs import (
     Job,
     Jobs,
@@ -135,6 +136,9 @@ class Store:
             made = self._ask(key, files, None if wait_s is None else self._clock() + wait_s)
         if not isinstance(made, Trace):
             return made
+        for word in made.meta.findings:
+            if word.code == CHANGED:  # a part has no place for it
+                raise TraceError(word.code, word.message, word.hint)
         part = reduce_trace(made)
         if is_unchanged(files):
             self._keep_part(part, key, files)
@@ -385,7 +389,4 @@ def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
         files = refresh(files, look)
         return files, disk_cache.cache_key(files, vendors, look)
     except OSError as error:
-        name = printable(files.trace.name)
-        hint = say("It may have been deleted: reload the list of runs.")
-        message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
-        raise TraceError("unreadable", message, hint) from error
+        raise unreadable_error(files, error) from error

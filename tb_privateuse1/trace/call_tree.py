@@ -222,13 +222,15 @@ def clip_ends(thread: I32, parent: I32, starts: I64, ends: I64) -> I64:
     """Return the ends of nested ranges, clipped so that siblings never overlap.
 
     If two ranges of a thread cross, the later one closes the earlier (``intervals.nest``): the
-    earlier one, and all in it, then ends at the start of the later one.
+    earlier one, and all in it, then ends at the start of the later one. So does one that is longer
+    than the range around it, as after rounding.
     """
     place = np.where(parent >= 0, parent, len(parent) + thread)
     order = np.lexsort((starts, place))
     this, following = order[:-1], order[1:]
     crossed = (place[this] == place[following]) & (starts[following] < ends[this])
-    if not crossed.any():
+    within = parent >= 0
+    if not crossed.any() and not (ends[within] > ends[parent[within]]).any():
         return ends
     end = ends.copy()
     end[this[crossed]] = starts[following[crossed]]

@@ -38,7 +38,7 @@ def test_hashes_come_from_a_report_of_pip() -> None:
         ]
     }  # fmt: skip
     text = supply.constraints({"here": "1", "two-words": "2.0"}, supply.hashes_of(report))
-    assert text.splitlines()[1:] == ["here==1", f"two-words==2.0 --hash=sha256:{'a' * 64}"]
+    assert text.splitlines()[2:] == ["here==1", f"two-words==2.0 --hash=sha256:{'a' * 64}"]
     made = supply.bill(text, "3.1")
     assert (made["bomFormat"], made["metadata"]["component"]["version"]) == ("CycloneDX", "3.1")
     assert made["components"][1]["purl"] == "pkg:pypi/two-words@2.0"
@@ -46,7 +46,17 @@ def test_hashes_come_from_a_report_of_pip() -> None:
 
 
 def test_no_registry_is_named() -> None:
-    assert "://" not in supply.CONSTRAINTS.read_text()
+    for path in (supply.CONSTRAINTS, supply.HASHED):
+        assert "://" not in path.read_text()
+
+
+def test_each_tested_version_has_a_hash() -> None:
+    """For one system; the versions are those of all, without torch, which users choose."""
+    tested = supply.bill(supply.CONSTRAINTS.read_text())["components"]
+    hashed = supply.bill(supply.HASHED.read_text())["components"]
+    assert all(len(one.pop("hashes")) == 1 for one in hashed)
+    assert hashed == tested
+    assert "torch" not in {one["name"] for one in hashed}
 
 
 def test_actions_are_pinned_by_commit() -> None:

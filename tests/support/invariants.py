@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.classes import IDLE
+from tb_privateuse1.analysis.account.table import has_account
 from tb_privateuse1.analysis.comparison.items_per_step import By
 from tb_privateuse1.analysis.simulation import excerpt
 from tb_privateuse1.trace import device_times
@@ -129,7 +130,10 @@ def of_time(trace: Trace) -> None:
         return
     assert totals.busy_ns is not None
     assert 0 <= totals.busy_ns <= totals.span_ns
-    of_account(result)
+    if has_account(trace):
+        of_account(result)
+    else:  # of joined processes
+        assert result.account is None
     own, rows = operators(trace, window="all"), kernels(trace, window="all")
     assert own.device_self_ns is not None
     if own.unlinked_device_ns is None:  # work that nobody launched is a lower limit

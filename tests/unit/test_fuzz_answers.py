@@ -1,4 +1,6 @@
-"""Mutated real traces: every view and look-up answers, what-if and critical path included.
+"""Mutated recordings: every view and look-up answers, what-if and critical path included.
+
+Also of all other forms, with exports, reports, agents' tools and hostile calls (``questions``).
 
 ``FUZZ_TRACES=20000 pytest tests/unit/test_fuzz_answers.py`` is the long run; ``FUZZ_SEED`` chooses
 another. A failure names its trace: ``FUZZ_FIRST`` begins there.
@@ -10,6 +12,7 @@ import json
 import math
 import os
 import random
+import shutil
 import time
 import warnings
 from collections.abc import Callable
@@ -25,6 +28,8 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views.encoding import encode, encode_columns
 from tb_privateuse1.views.lookups import LOOKUPS
+from tests.support.mutants.questions import MOST_SECONDS, Questions, no_json, value
+from tests.support.mutants.registry import FORMATS
 from tests.support.repeats import repeats
 from tests.support.results import result
 from tests.unit import test_fuzz as fuzz
@@ -32,8 +37,6 @@ from tests.unit import test_fuzz as fuzz
 COUNT = int(os.environ.get("FUZZ_TRACES", repeats(20)))
 FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
-MOST_SECONDS = 10
-NUMBERS = (0, 1, 2, 7, -1, 1000, 10**12, -(10**12), 1 << 62)
 TIMES = ("ts", "dur")
 
 Event = dict[str, Any]
@@ -72,8 +75,8 @@ def shuffle(rng: random.Random, events: list[Event]) -> None:
     having = [event for event in events if key in event]
     values = [event[key] for event in having]
     rng.shuffle(values)
-    for event, value in zip(having, values, strict=True):
-        event[key] = value
+    for event, exchanged in zip(having, values, strict=True):
+        event[key] = exchanged
 
 
 def arguments(rng: random.Random, events: list[Event]) -> None:
@@ -143,26 +146,6 @@ def options(rng: random.Random, trace: Trace, view: Callable[..., Any]) -> dict[
     return asked
 
 
-def value(rng: random.Random, trace: Trace, option: dict[str, Any]) -> Any:
-    if option["choices"]:
-        return rng.choice(option["choices"])
-    if option["kind"] == "whole number":
-        small = option["name"] in ("limit", "points", "offset", "width", "most")
-        return rng.choice(NUMBERS[:4] if small else NUMBERS)
-    if option["kind"] == "true or false":
-        return rng.random() < 0.5
-    if option["kind"] == "number":
-        return rng.choice([0.0, 0.5, -1.0, 1e300])
-    name = rng.choice(trace.strings) if trace.strings else "a"
-    if option["name"] == "changes":
-        return "\n".join(rng.sample([f"{name}=0.5", "copies=0", "launches=0.5", "idle=0"], 2))
-    return rng.choice([name, "0", "0,1", "x", "", "[" * 50])
-
-
-def refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
-
-
 def answer(rng: random.Random, trace: Trace, name: str, view: Callable[..., Any]) -> None:
     """Ask one view with defaults or options; a TraceError is an answer, too."""
     required = [o for o in signature.options_of(view) if o["required"]]
@@ -170,7 +153,7 @@ def answer(rng: random.Random, trace: Trace, name: str, view: Callable[..., Any]
     started = time.process_time()
     try:
         found = result(view, trace, **asked)
-        json.loads(encode(found), parse_constant=refuse)
+        json.loads(encode(found), parse_constant=no_json)
         encode_columns(found, "zh")
     except TraceError as error:
         if error.code == "internal":
@@ -206,3 +189,30 @@ def test_every_view_of_mutated_traces(tmp_path: Path) -> None:
     assert not failures, "\n".join(failures)
     assert math.isfinite(slowest)
     print(f"{answered} answers of {COUNT} traces, the slowest trace {slowest:.1f} s")
+
+
+@pytest.mark.long
+def test_every_question_of_mutants_of_all_forms(tmp_path: Path) -> None:
+    """Each second one is of a real trace; ``FUZZ_TRACES=20000`` has 40,000 hostile calls."""
+    texts, asked = fuzz.corpus(), Questions(tmp_path / "cache")
+    ways = {}
+    for name, form in FORMATS.items():
+        (tmp_path / name).mkdir()
+        ways[name] = form.make(tmp_path / name)
+    real = tmp_path / "real" / "host_1.1.pt.trace.json"
+    real.parent.mkdir()
+    for number in range(FIRST, FIRST + COUNT):
+        rng = random.Random(SEED * 1_000_003 + number)
+        path, data, name = real, b"", "real"
+        if number % 2:
+            data = mutant(rng, texts)
+        else:
+            name = list(ways)[number // 2 % len(ways)]
+            path, data = rng.choice(ways[name])(rng)
+        path.write_bytes(data)
+        is_archive = path.name.startswith("runs.")
+        asked.ask(rng, f"{name} {number} of seed {SEED}", path if is_archive else path.parent)
+        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+    assert not asked.failures, "\n".join(asked.failures)
+    assert min(asked.answers[kind] for kind in ("views", "exports", "reports", "tools")) > 0
+    print(dict(asked.answers), asked.slowest)

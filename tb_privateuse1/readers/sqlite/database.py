@@ -9,7 +9,9 @@ that are a page that is its own child. What comes before a damaged page is kept.
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -67,6 +69,7 @@ class Database:
             self._tables = self._find_tables()
         except _BROKEN as error:
             self.close()
+            self._check_disk(error)
             raise self._stopped or self.unreadable(error) from error
 
     def is_cut(self) -> bool:
@@ -187,6 +190,13 @@ class Database:
             connection.execute(f"PRAGMA {setting}").fetchall()
         connection.set_progress_handler(self._must_stop, _STEPS)
 
+    def _check_disk(self, error: BaseException) -> None:
+        """Raise TraceError ``unreadable`` if the disk failed: the file may be whole."""
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_READ:
+            failed = OSError(errno.EIO, os.strerror(errno.EIO))
+            message = say("{path} cannot be read: {error}", path=self._name, error=failed)
+            raise TraceError("unreadable", message) from failed
+
     def _must_stop(self) -> bool:
         """Return whether reading takes too long or was canceled; called by sqlite now and then."""
         try:
@@ -225,9 +235,10 @@ class Database:
                     self.damaged.append(table)
                     return
                 yield row
-        except _BROKEN:
+        except _BROKEN as error:
             if self._stopped is not None:
                 raise self._stopped from None
+            self._check_disk(error)
             self.damaged.append(table)
 
     def _piece(self, rows: Iterator[tuple[Any, ...]], width: int) -> Any:

@@ -237,4 +237,10 @@ def _text(name: str, value: Any, kind: str) -> str:
     if not _CHECKS[kind](value):
         message = say("{name} must be of the type {kind}.", name=name, kind=kind)
         raise TraceError("bad_option", message)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:  # half a pair of surrogates
+        message = say("{name} must be valid Unicode.", name=name)
+        raise TraceError("bad_option", message) from error
+    return text

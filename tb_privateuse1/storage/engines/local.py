@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.trace_files import is_unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.engines.engine import Reading, open_stored
-from tb_privateuse1.storage.ingest import ingest, save
+from tb_privateuse1.storage.ingest import ingest, is_mixed, is_of, save
 from tb_privateuse1.storage.jobs import vanished_error
 from tb_privateuse1.storage.processor_count import processes_for_one
 from tb_privateuse1.storage.reader_process import in_process
@@ -25,7 +25,10 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 
 _MEMORY = "/dev/shm"
-"""Linux's file system in memory."""
+"""Linux's file system in memory; a container often has 64 MB of it."""
+_MOST_HERE_BYTES = 64 << 20
+"""A larger file, packed or not, is not read in the server's own process: a reader of its own has a
+limit of memory and can be ended, this one has none."""
 
 
 class LocalEngine:
@@ -63,14 +66,17 @@ class LocalEngine:
         self._waiting.close()
 
     def _in_process(self, reading: Reading, processes: int) -> Trace | RankPart:
-        *others, last = _spare_places()
-        for place in others:
+        no_room: TraceError | None = None
+        for place in _spare_places():
             try:
                 return self._by_way_of(place, reading, processes)
             except TraceError as error:
                 if error.code != "no_room":
                     raise
-        return self._by_way_of(last, reading, processes)
+                no_room = error
+        if no_room and reading.files.trace.size > _MOST_HERE_BYTES:
+            raise no_room
+        return _here(reading)
 
     def _by_way_of(self, place: str, reading: Reading, processes: int) -> Trace | RankPart:
         """Read a trace into the cache, or else into a directory of its own in ``place``."""
@@ -98,7 +104,8 @@ class LocalEngine:
 
 def _here(reading: Reading) -> Trace:
     trace = ingest(reading.files, reading.progress, reading.paths, reading.vendors)
-    if not is_unchanged(reading.files) or save(trace, reading.paths) is not None:
+    key = reading.paths[0].stem
+    if not is_of(trace, reading.files, key, reading.vendors) or save(trace, reading.paths):
         return trace
     return _with_word(trace)
 
@@ -114,7 +121,8 @@ def _spare_places() -> list[str]:
 
 def _unstored(made: Trace | RankPart, reading: Reading) -> Trace | RankPart:
     """Return what was read and not stored, with a word about that; a part has no place for it."""
-    return _with_word(made) if isinstance(made, Trace) and is_unchanged(reading.files) else made
+    is_whole = isinstance(made, Trace) and is_unchanged(reading.files) and not is_mixed(made)
+    return _with_word(made) if isinstance(made, Trace) and is_whole else made
 
 
 def _with_word(trace: Trace) -> Trace:

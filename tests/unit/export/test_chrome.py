@@ -169,6 +169,15 @@ def test_an_empty_window_is_a_trace_still(tmp_path: Path) -> None:
     assert content["traceEvents"] == []
 
 
+def test_a_window_leaves_out_times_that_nothing_can_have(tmp_path: Path) -> None:
+    """A broken exporter wrote them; the reader has no such events either."""
+    odd = [make.op("late", 1e18, 1e18 + 5, id=2), make.op("long", 1, 1e300, id=3)]
+    content = written(tmp_path, Window(0, 1 << 61), make.op("a", 1, 5, id=1), *odd)
+    names = [e["name"] for e in content["traceEvents"] if e.get("cat") == "cpu_op"]
+    assert "a" in names
+    assert "late" not in names
+
+
 def test_only_known_keys_are_sent(tmp_path: Path) -> None:
     path = tmp_path / "w.1.pt.trace.json"
     keys = {"api_token": "hunter2", "distributedInfo": {"rank": 1}}

@@ -135,11 +135,33 @@ def test_a_real_disk_without_room(
     assert left == []
 
 
-def test_without_memory_either_the_error_says_so(
+def nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The temporary directory and the file system in memory are the full disk, too."""
+    monkeypatch.setattr(local.tempfile, "gettempdir", lambda: str(folder))
+    monkeypatch.setattr(local, "_MEMORY", str(folder))
+
+
+def test_without_a_file_system_with_room_a_trace_is_read_in_this_process(
     small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local.tempfile, "gettempdir", lambda: str(small_disk))
-    monkeypatch.setattr(local, "_MEMORY", str(small_disk))
+    """As in a container with a small ``/dev/shm``; a part is enough where it is asked for."""
+    nowhere(small_disk, monkeypatch)
+    store = Store(1, small_disk)
+    try:
+        large = recording(tmp_path / "large", 20_000)
+        assert store.part(large).files == large.names
+        found = store.trace(large)
+        assert (len(found.ops), words(found)) == (20_000, ["not_stored"])
+    finally:
+        store.close()
+
+
+def test_a_recording_that_could_take_the_memory_of_all_is_refused(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server must not read a file of any size in its own memory."""
+    nowhere(small_disk, monkeypatch)
+    monkeypatch.setattr(local, "_MOST_HERE_BYTES", 1_000)
     store = Store(1, small_disk)
     try:
         with pytest.raises(TraceError) as caught:

@@ -12,7 +12,7 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.readers.worker_pool import CAN_FORK
-from tb_privateuse1.storage import memory_limit, pyramid_file, reader_process
+from tb_privateuse1.storage import disk_cache, memory_limit, pyramid_file, reader_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
@@ -162,7 +162,6 @@ def test_a_trace_without_its_pyramid_is_whole(
 
     trace(tmp_path / "log" / "host_1.1.pt.trace.json")
     monkeypatch.setattr(pyramid_file, "prepare", fail)
-    target = tmp_path / f"{1:032x}.arrow"
-    assert answered(catalog.scan(str(tmp_path / "log"), READERS).find(), target) == {
-        "done": str(target)
-    }
+    files = catalog.scan(str(tmp_path / "log"), READERS).find()
+    target = tmp_path / f"{disk_cache.cache_key(files)}.arrow"
+    assert answered(files, target) == {"done": str(target)}

@@ -88,3 +88,10 @@ def test_backward_operators_and_their_callees_belong_to_the_forward_operator() -
     names = [t.text(n) for n in t.ops.name]
     found = [names[f] if f >= 0 else None for f in call_tree.forward_of(t)]
     assert found == [None, None, None, "addmm", "addmm", None, None]
+
+
+def test_a_range_that_is_longer_than_the_one_around_it_is_clipped() -> None:
+    """No sibling crosses: rounding alone can do that, and sums must close all the same."""
+    thread, parent = np.zeros(3, np.int32), np.array([-1, 0, 1], np.int32)
+    start, end = np.array([0, 0, 0]), np.array([5, 7, 6])
+    assert call_tree.clip_ends(thread, parent, start, end).tolist() == [5, 5, 5]
