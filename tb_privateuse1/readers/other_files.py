@@ -12,6 +12,7 @@ import re
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.discovery.formats import OTHER_HEAD_BYTES, OtherKind
 from tb_privateuse1.i18n import Text, fill, say
+from tb_privateuse1.readers import compile_log
 from tb_privateuse1.readers.execution_trace_head import process_of
 from tb_privateuse1.trace.errors import TraceError
 
@@ -91,6 +92,16 @@ KINDS = (
         head=lambda text: process_of(text) is not None,
         name=_ANY_NAME,
         is_listed=True,
+    ),
+    OtherKind(
+        message=say("{path} is torch's log of compilation (TORCH_TRACE)."),
+        hint=say(
+            "Put the trace of the same process beside it, and open that. tlparse reads it alone."
+        ),
+        head=lambda text: compile_log.process_of(text) is not None,
+        name=_ANY_NAME,
+        is_listed=True,
+        suffixes=(".log",),
     ),
     OtherKind(
         message=say("{path} has collapsed stacks: sums of times by stack, without their events."),

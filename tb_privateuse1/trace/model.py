@@ -17,6 +17,7 @@ from tb_privateuse1.trace.accuracy import Accuracy
 from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
+from tb_privateuse1.trace.compile_log import Compilations, CompileNotes
 from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
@@ -357,6 +358,8 @@ TABLES: dict[str, type[Table]] = {
     "counter_samples": CounterSamples,
     "metadata": RecordedMetadata,
     "kernel_sources": KernelSources,
+    "compilations": Compilations,
+    "compile_notes": CompileNotes,
 }
 
 
@@ -394,6 +397,8 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     counter_samples: CounterSamples = field(default_factory=CounterSamples.empty)
     metadata: RecordedMetadata = field(default_factory=RecordedMetadata.empty)
     kernel_sources: KernelSources = field(default_factory=KernelSources.empty)
+    compilations: Compilations = field(default_factory=Compilations.empty)
+    compile_notes: CompileNotes = field(default_factory=CompileNotes.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """Return the string of an index; empty for ``NONE``."""
