@@ -1,10 +1,11 @@
 """Find the files that add to a trace: snapshots, timelines, execution traces, compile logs.
 
 Memory snapshots are named after their trace (``Format.named_after``). Execution traces and logs of
-compilation have any name (``Format.beside``), and so have memory timelines (``Format.joins_any``), which are recordings
-of their own where there is no other. Such a file is of the trace whose process it is of, or may be
-of any if one of the two does not say its process. Names that have two ranks are of two traces. The
-reader of the trace compares what is in both: nothing of another process is joined.
+compilation have any name (``Format.beside``), and so have memory timelines (``Format.joins_any``),
+which are recordings of their own where there is no other. Such a file is of the trace whose process
+it is of, or may be of any if one of the two does not say its process. Names that have two ranks are
+of two traces. The reader of the trace compares what is in both: nothing of another process is
+joined.
 """
 
 from __future__ import annotations

@@ -28,5 +28,6 @@ def add(raw: Raw, path: str) -> Raw:
     from tb_privateuse1.readers.decompress import Source
 
     head = next(Source(path).blocks(), b"")
-    reader = execution_trace if compile_log.process_of(head) is None else compile_log
-    return reader.add(raw, path)
+    if compile_log.process_of(head) is not None:
+        return compile_log.add(raw, path)
+    return execution_trace.add(raw, path)

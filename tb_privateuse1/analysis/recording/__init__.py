@@ -8,6 +8,7 @@ an answer are about.
 
 __all__ = [
     "capture_and_compilation",
+    "compiled_regions",
     "iterations",
     "judged_part",
     "phases",

@@ -28,7 +28,7 @@ def add(raw: Raw, path: str) -> Raw:
     found = tables.contents(path)
     doubt = _doubt(raw, found)
     if doubt is not None:
-        return replace(raw, findings=(*raw.findings, refused(fill(doubt, name=basename(path)))))
+        return replace(raw, findings=(*raw.findings, _refused(fill(doubt, name=basename(path)))))
     strings = Strings(raw.strings)
     log = CompileLog(
         basename(path),
@@ -44,10 +44,10 @@ def add(raw: Raw, path: str) -> Raw:
     )
 
 
-def refused(message: Text) -> Finding:
+def _refused(message: Text) -> Finding:
     """Return the finding of logs that are not joined."""
     hint = say(
-        "Nothing of it is used. Give each program a folder of its own for TORCH_TRACE and its trace."
+        "Nothing of it is used. Give each program a folder of its own, for TORCH_TRACE and trace."
     )
     return Finding("compile_log_other", message, hint, severity="info")
 
