@@ -64,7 +64,9 @@ class CompiledCode(Struct, frozen=True):
     """Graph breaks in its code."""
     calls: int
     call_ns: int
+    """Without compiling."""
     outside_ns: int
+    """The part outside its graphs and outside regions that it calls."""
     op: int | None
     """Its first call in the window: a row of the trace's operators."""
     call_start_ns: int | None
@@ -178,14 +180,14 @@ def _calls(trace: Trace, window: Window) -> dict[str, _Call]:
     """Return the calls in the window by compile id."""
     found: dict[str, _Call] = {}
     regions = region_calls(trace)
-    starts, ends = trace.ops.start_ns[regions.rows], trace.ops.end_ns[regions.rows]
+    starts = trace.ops.start_ns[regions.rows]
     inside = window.starts(starts).tolist()
     for i, compile_id in enumerate(regions.compile_ids):
         if not inside[i]:
             continue
         one = found.setdefault(compile_id, _Call())
         one.calls += 1
-        one.time_ns += int(ends[i] - starts[i])
+        one.time_ns += int(regions.time_ns[i])
         one.outside_ns += int(regions.outside_ns[i])
         if one.op is None:
             one.op, one.start_ns = int(regions.rows[i]), int(starts[i])

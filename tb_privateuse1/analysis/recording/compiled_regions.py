@@ -5,20 +5,22 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.recording.capture_and_compilation import compilations
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.compile_log import GRAPH_CALL, REGION
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I64
 
 
 class RegionCalls(Struct, frozen=True, eq=False):
-    """The calls of compiled regions, in the order of ``Trace.ops``."""
+    """The calls of compiled regions, in the order of ``Trace.ops``; times are without compiling."""
 
     rows: I64
     """Of ``Trace.ops``."""
     compile_ids: tuple[str, ...]
     """Of each call."""
+    time_ns: I64
     outside_ns: I64
     """Of each call, the time outside its graphs and outside regions that it calls."""
 
@@ -30,20 +32,20 @@ def region_calls(trace: Trace) -> RegionCalls:
     is_region = groupby.named_rows(trace.strings, ops.name, REGION.search)
     is_graph = groupby.named_rows(trace.strings, ops.name, GRAPH_CALL.search)
     rows = np.flatnonzero(is_region)
+    inner = np.flatnonzero(is_region | is_graph)
+    start, end = ops.start_ns[inner], ops.end_ns[inner]
+    time = np.zeros(len(ops), np.int64)
+    time[inner] = end - start - intervals.covered_length(compilations(trace)[0], start, end)
+    parent = ops.parent[inner]
+    called = parent >= 0
+    around = np.full(len(inner), NONE, np.int64)
+    around[called] = call_tree.around(ops.parent, parent[called], is_region)
+    within = around >= 0
+    outside = time.copy()
+    np.subtract.at(outside, around[within], time[inner[within]])
     matches = (REGION.search(trace.text(name)) for name in ops.name[rows].tolist())
     names = tuple(match[1] if match else "" for match in matches)
-    outside = ops.end_ns - ops.start_ns
-    _take_off(trace, outside, np.flatnonzero(is_region | is_graph), is_region)
-    return RegionCalls(rows, names, np.maximum(outside[rows], 0))
-
-
-def _take_off(trace: Trace, left_ns: I64, inner: I64, is_region: Bools) -> None:
-    """Subtract ranges from the nearest region around each, in place."""
-    ops = trace.ops
-    around = call_tree.around(ops.parent, ops.parent[inner], is_region)
-    known = (ops.parent[inner] >= 0) & (around >= 0)
-    lengths = (ops.end_ns - ops.start_ns)[inner]
-    np.subtract.at(left_ns, around[known], lengths[known])
+    return RegionCalls(rows, names, time[rows], np.maximum(outside[rows], 0))
 
 
 def compiling(trace: Trace) -> intervals.Set:
