@@ -160,21 +160,21 @@ const columnsOf = (end: number): readonly Column<CompiledCode>[] => [
   derived("compile_id", heads.id, "text", 64, (row) => `${row.compile_id}${row.backward ? " ←" : ""}`, {
     full: (row) => (row.backward ? `${row.compile_id} ${texts.backward}` : row.compile_id),
   }),
-  field("function", heads.function, "text", 170, {
+  field("function", heads.function, "text", 150, {
     cell: (row) => <Place file={row.file} line={row.line} name={row.function} />,
   }),
-  field("reason", heads.reason, "text", 280, {
+  field("reason", heads.reason, "text", 230, {
     full: (row) => [row.reason, row.earlier].filter(Boolean).join("\n"),
   }),
   field("failure", heads.failure, "text", 160, { full: (row) => row.failure ?? "" }),
-  field("total_ns", heads.total, "time", 96, { additive: true }),
+  field("total_ns", heads.total, "time", 112, { additive: true }),
   field("inside_ns", heads.inside, "time", 92, { additive: true }),
-  field("dynamo_ns", heads.dynamo, "time", 80, { additive: true }),
+  field("dynamo_ns", heads.dynamo, "time", 92, { additive: true }),
   field("aot_ns", heads.aot, "time", 80, { additive: true }),
-  field("inductor_ns", heads.inductor, "time", 80, { additive: true }),
+  field("inductor_ns", heads.inductor, "time", 96, { additive: true }),
   field("codegen_ns", heads.codegen, "time", 80, { additive: true }),
   worded("cache", heads.cache, 72, (row) => row.cache && texts.cached[row.cache]),
-  field("guards", heads.guards, "count", 72),
+  field("guards", heads.guards, "count", 72, { optional: true }),
   field("operators", heads.operators, "count", 84, { optional: true }),
   field("breaks", heads.breaks, "count", 64, { additive: true }),
   field("calls", heads.calls, "count", 64, {

@@ -171,7 +171,7 @@ def test_a_log_is_no_recording_of_its_own(tmp_path: Path) -> None:
     opened = tbp.open(tmp_path)
     assert ids(opened.trace()) == ["0/0"]
     (folder / "w.1.pt.trace.json").unlink()
-    found = catalog.scan(str(tmp_path), readers.READERS)
+    found = catalog.scan(str(tmp_path), readers.READERS).runs
     assert found.runs == ()
     assert [one.code for one in found.warnings] == ["other_files"]
     assert "log of compilation" in found.warnings[0].message
