@@ -133,7 +133,7 @@ function Place({ file, line, name }: PlaceProps) {
 }
 
 /** The order is the table's own: that in the address is of the steps. */
-function Code({ result: { rows }, end }: { result: Result; end: number }) {
+function Code({ result: { rows, logged }, end }: { result: Result; end: number }) {
   const [sort, setSort] = useState<string | null>(null);
   const [filter, setFilter] = useState<string | null>(null);
   const columns = useMemo(() => columnsOf(end), [end]);
@@ -149,7 +149,7 @@ function Code({ result: { rows }, end }: { result: Result; end: number }) {
         filter={filter}
         onSort={setSort}
         onFilter={setFilter}
-        defaultSort="-total_ns"
+        defaultSort={logged ? "-total_ns" : "-call_ns"}
         hideUniform
       />
     </div>
@@ -192,7 +192,7 @@ const columnsOf = (end: number): readonly Column<CompiledCode>[] => [
       ),
   }),
   field("call_ns", heads.call, "time", 84, { additive: true }),
-  field("outside_ns", heads.outside, "time", 104, { additive: true }),
+  field("outside_ns", heads.outside, "time", 124, { additive: true }),
 ];
 
 /** About how long the first call is: the mean of all. */
