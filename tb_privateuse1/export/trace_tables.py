@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tb_privateuse1.export import work_columns
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace.collective_entries import STATES
-from tb_privateuse1.trace.compile_log import NOTE_KINDS
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, TABLES, Trace
+from tb_privateuse1.trace.recorded_metadata import NOTE_KINDS
 from tb_privateuse1.trace.table import I64, Table
 
 _ROWS = 1 << 16
@@ -269,7 +269,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "compile_notes": {
         "row": "its number",
-        "kind": "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, cudagraph_skip",
+        "kind": "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, graph_skip",
         "compile_id": "the compilation that it is of",
         "reason": "why; of a recompilation the guard that failed; of a cache which one",
         "detail": "hints; guards of other compilations; of a cache the key of the graph",
@@ -289,27 +289,9 @@ _ENUMERATED = {
     ("tensors", "access"): ("read", "written", "returned"),
 }
 _FROM_ZERO = {
-    *(
-        "thread",
-        "parent",
-        "frame",
-        "op",
-        "around",
-        "step",
-        "lane",
-        "awaited_lane",
-        "record",
-        "launch",
-        "capture",
-        "captured_op",
-        "kernel",
-        "config",
-        "event",
-        "group_size",
-        "peer",
-        "series",
-        "storage",
-    ),
+    *("thread", "parent", "frame", "op", "around", "step", "lane", "awaited_lane", "record"),
+    *("launch", "capture", "captured_op", "kernel", "config", "event", "group_size", "peer"),
+    *("series", "storage", "line", "guards", "operators"),
     *("external_id", "correlation", "sequence", "forward_thread", "python_id", "module_id"),
     *("device", "stream"),
 }

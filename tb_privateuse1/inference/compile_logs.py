@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import KernelSource, Raw
-from tb_privateuse1.trace.compile_log import LEAST_UNIX_NS, Compilations, CompileNotes
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.recorded_metadata import LEAST_UNIX_NS, Compilations, CompileNotes
 
 
 class Joined(Struct, frozen=True):
-    """What the trace gets of its log: nothing without one, or of several."""
+    """The tables of the trace's log: empty without one, or if several fit."""
 
     compilations: Compilations
     notes: CompileNotes

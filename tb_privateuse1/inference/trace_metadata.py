@@ -24,8 +24,12 @@ from tb_privateuse1.trace.findings import (
     Finding,
 )
 from tb_privateuse1.trace.groupby import distinct_values, named_rows
-from tb_privateuse1.trace.model import MISSING, Meta, SourceFunction, Trace
-from tb_privateuse1.trace.recorded_metadata import KernelSources, RecordedMetadata
+from tb_privateuse1.trace.model import MISSING, Meta, Trace
+from tb_privateuse1.trace.recorded_metadata import (
+    KernelSources,
+    RecordedMetadata,
+    SourceFunction,
+)
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 

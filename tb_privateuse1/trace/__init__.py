@@ -9,7 +9,6 @@ __all__ = [
     "collective_calls",
     "collective_entries",
     "columns",
-    "compile_log",
     "device_times",
     "errors",
     "event_waits",

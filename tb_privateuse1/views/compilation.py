@@ -11,15 +11,15 @@ from msgspec import Struct
 from tb_privateuse1.analysis.recording.compiled_regions import compiling, region_calls
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.compile_log import (
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.recorded_metadata import (
     CACHE_BYPASS,
     CACHE_HIT,
     CACHE_MISS,
-    CUDAGRAPH_SKIP,
     GRAPH_BREAK,
+    GRAPH_SKIP,
     RECOMPILATION,
 )
-from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, chosen_window
 
@@ -86,7 +86,7 @@ class GraphBreak(Struct, frozen=True):
     """Calls of the code in the window that is broken there."""
 
 
-class CudagraphSkip(Struct, frozen=True):
+class GraphSkip(Struct, frozen=True):
     """A graph of Inductor that runs without a CUDA graph."""
 
     compile_id: str
@@ -94,7 +94,7 @@ class CudagraphSkip(Struct, frozen=True):
 
 
 class CompilePhase(Struct, frozen=True):
-    """What one phase of all compilations took."""
+    """The time of one phase, of all compilations."""
 
     phase: Phase
     time_ns: int
@@ -113,7 +113,7 @@ class Compilation(Result, frozen=True):
     """In the order of the log, at most 5,000; those that only the recording has are last."""
     total_rows: int
     graph_breaks: tuple[GraphBreak, ...]
-    skips: tuple[CudagraphSkip, ...]
+    skips: tuple[GraphSkip, ...]
     recompilations: int
     failures: int
     """Compilations that gave no code."""
@@ -138,7 +138,7 @@ class _Call(Struct):
 
 
 def compilation(trace: Trace, *, step: StepOption = None) -> Compilation:
-    """What torch.compile compiled: times by phase, graph breaks, recompilations and their guards.
+    """Compilations of torch.compile: times by phase, graph breaks, recompilations, their guards.
 
     They come from torch's log (TORCH_TRACE) beside the recording; calls from the recording. Raises
     TraceError ``unknown_step``.
@@ -308,10 +308,10 @@ def _breaks(trace: Trace, calls: dict[str, _Call]) -> Iterable[GraphBreak]:
         )
 
 
-def _skips(trace: Trace) -> Iterable[CudagraphSkip]:
+def _skips(trace: Trace) -> Iterable[GraphSkip]:
     notes = trace.compile_notes
-    for row in np.flatnonzero(notes.kind == CUDAGRAPH_SKIP).tolist():
-        yield CudagraphSkip(trace.text(notes.compile_id[row]), trace.text(notes.reason[row]))
+    for row in np.flatnonzero(notes.kind == GRAPH_SKIP).tolist():
+        yield GraphSkip(trace.text(notes.compile_id[row]), trace.text(notes.reason[row]))
 
 
 def _text(trace: Trace, string: int) -> str | None:

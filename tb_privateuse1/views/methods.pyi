@@ -267,7 +267,7 @@ class ViewMethods:
         rank: int | None = None,
         span: int | None = None,
     ) -> Compilation:
-        """What torch.compile compiled: times by phase, graph breaks, recompilations and their guards."""
+        """Compilations of torch.compile: times by phase, graph breaks, recompilations, their guards."""
 
     def quality(
         self,

@@ -430,7 +430,7 @@ export interface Compilation {
   rows: CompiledCode[];
   total_rows: number;
   graph_breaks: GraphBreak[];
-  skips: CudagraphSkip[];
+  skips: GraphSkip[];
   recompilations: number;
   failures: number;
   cache_hits: number;
@@ -440,7 +440,7 @@ export interface Compilation {
   inside_ns: number | null;
 }
 
-/** What one phase of all compilations took. */
+/** The time of one phase, of all compilations. */
 export interface CompilePhase {
   phase: "dynamo" | "aot" | "inductor" | "codegen";
   time_ns: number;
@@ -549,12 +549,6 @@ export interface Counters {
 export interface Critical {
   pieces: Piece[];
   found: number;
-}
-
-/** A graph of Inductor that runs without a CUDA graph. */
-export interface CudagraphSkip {
-  compile_id: string;
-  reason: string;
 }
 
 /** Ranks that the others wait for, or a group whose transfers take long. Times are per step. */
@@ -982,6 +976,12 @@ export interface GraphBreak {
   file: string | null;
   line: number | null;
   calls: number;
+}
+
+/** A graph of Inductor that runs without a CUDA graph. */
+export interface GraphSkip {
+  compile_id: string;
+  reason: string;
 }
 
 /** Ranks by steps, for a heat map. */
@@ -2686,5 +2686,5 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   metadata: [["row", "int64", "its number"], ["key", "string", "what the program or its profiler called it"], ["value", "string", "its text, or JSON"]],
   kernel_sources: [["row", "int64", "its number"], ["name", "string", "kernel, as device activities have it"], ["file", "string", "the generated file that it is in"], ["text", "string", "what its compiler wrote"]],
   compilations: [["row", "int64", "its number"], ["compile_id", "string", "torch's number of it, as in `Torch-Compiled Region: 0/0`"], ["backward", "bool", "whether it is that of the backward pass"], ["function", "string", "the compiled function"], ["file", "string", "its file"], ["line", "int32", "its first line"], ["start_ns", "int64", "start; before the recording it is negative"], ["total_ns", "int64", "its time; null if it did not end"], ["backend_ns", "int64", "what the backend took of it"], ["inductor_ns", "int64", "what Inductor took of that"], ["codegen_ns", "int64", "what generating and building kernels took of that"], ["guards", "int32", "guards that a call checks"], ["operators", "int32", "operators of its graph"], ["failure", "string", "why it gave no code"]],
-  compile_notes: [["row", "int64", "its number"], ["kind", "string", "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, cudagraph_skip"], ["compile_id", "string", "the compilation that it is of"], ["reason", "string", "why; of a recompilation the guard that failed; of a cache which one"], ["detail", "string", "hints; guards of other compilations; of a cache the key of the graph"], ["file", "string", "file of the user's code"], ["line", "int32", "line in it"]],
+  compile_notes: [["row", "int64", "its number"], ["kind", "string", "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, graph_skip"], ["compile_id", "string", "the compilation that it is of"], ["reason", "string", "why; of a recompilation the guard that failed; of a cache which one"], ["detail", "string", "hints; guards of other compilations; of a cache the key of the graph"], ["file", "string", "file of the user's code"], ["line", "int32", "line in it"]],
 };

@@ -12,8 +12,8 @@ from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.recording.compiled_regions import region_calls
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.i18n.units import percent, shorten
-from tb_privateuse1.trace.compile_log import GRAPH_BREAK
 from tb_privateuse1.trace.findings import LONGEST_INLINE
+from tb_privateuse1.trace.recorded_metadata import GRAPH_BREAK
 
 _MOST_PLACES = 3
 """That an explanation names; the page has all."""

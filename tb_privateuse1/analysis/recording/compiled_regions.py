@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.recording.capture_and_compilation import compilations
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.compile_log import GRAPH_CALL, RECOMPILATION, REGION
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.recorded_metadata import GRAPH_CALL, RECOMPILATION, REGION
 from tb_privateuse1.trace.table import I64
 
 
@@ -61,7 +61,7 @@ class Recompilation(Struct, frozen=True):
     """It gave no code."""
     start_ns: int
     total_ns: int
-    """``MISSING`` of what is not known, both."""
+    """Both are ``MISSING`` where they are not known."""
 
 
 def recompilations(trace: Trace, within: intervals.Set | None = None) -> tuple[Recompilation, ...]:

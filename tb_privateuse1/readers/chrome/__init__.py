@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.readers import companions, other_files
+from tb_privateuse1.readers import companion_heads, other_files
 from tb_privateuse1.readers.chrome import sniff
 from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.trace.registry import OnCall
@@ -41,7 +41,7 @@ CHROME = Reader(
     sniff=sniff.sniff,
     last_info=sniff.last_info,
     own_names=_OWN_NAMES,
-    beside=companions.process_of,
+    beside=companion_heads.process_of,
     joined=OnCall("tb_privateuse1.readers.chrome.joined_processes", "labels_in"),
     others=other_files.KINDS,
     add=OnCall("tb_privateuse1.readers.companions", "add"),

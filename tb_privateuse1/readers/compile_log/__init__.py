@@ -4,12 +4,11 @@ The file is a line for each record, as glog writes them, with JSON; the lines of
 each behind a tab (torch/_logging/_internal.py, ``TorchLogsFormatter``). ``lines`` splits it,
 ``records`` says what the records mean, ``tables`` makes the tables of the trace. A log without
 doubt of the trace's process is joined; another one is named by a finding, and adds nothing.
-Order: lines < records < tables.
+Order: lines < records < tables < join.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,19 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add",
-    "process_of",
 ]
-
-_HEAD = re.compile(
-    rb"(?:\xef\xbb\xbf)?[VDIWEC][01]\d[0-3]\d [0-2]\d:[0-5]\d:\d\d\.\d{3,6} (\d{1,18}) "
-    rb"[^\n\]]{1,999}:\d+\] \{\""
-)
-
-
-def process_of(text: bytes) -> int | None:
-    """Return the process that a log is of, by its first bytes; None if they begin no such log."""
-    match = _HEAD.match(text)
-    return int(match[1]) if match else None
 
 
 def add(raw: Raw, path: str) -> Raw:

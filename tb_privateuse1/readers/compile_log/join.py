@@ -14,8 +14,8 @@ from tb_privateuse1.readers.compile_log import tables
 from tb_privateuse1.readers.compile_log.tables import Contents
 from tb_privateuse1.readers.raw import CompileLog, Raw
 from tb_privateuse1.readers.sqlite.columns import Strings
-from tb_privateuse1.trace.compile_log import GRAPH_CALL, LEAST_UNIX_NS, REGION
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.recorded_metadata import GRAPH_CALL, LEAST_UNIX_NS, REGION
 
 _HOST = frozenset({"cpu_op", "operator", "user_annotation", "python_function"})
 

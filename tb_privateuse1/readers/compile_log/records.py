@@ -49,7 +49,7 @@ class _Output(Struct):
 
 
 class Metrics(Struct):
-    """What torch measured of a compilation; seconds. None: it did not happen, or is not logged."""
+    """Figures of a compilation, in seconds. None: it did not happen, or is not logged."""
 
     compile_id: str | None = None
     co_name: str | None = None

@@ -15,17 +15,17 @@ from tb_privateuse1.readers.compile_log.lines import Line, LogFile
 from tb_privateuse1.readers.compile_log.records import Metrics, Record
 from tb_privateuse1.readers.raw import KernelSource
 from tb_privateuse1.readers.sqlite.columns import Strings
-from tb_privateuse1.trace.compile_log import (
+from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.recorded_metadata import (
     CACHE_BYPASS,
     CACHE_HIT,
     CACHE_MISS,
-    CUDAGRAPH_SKIP,
     GRAPH_BREAK,
+    GRAPH_SKIP,
     RECOMPILATION,
     Compilations,
     CompileNotes,
 )
-from tb_privateuse1.trace.model import MISSING, NONE
 
 _MOST_ROWS = 100_000
 """Compilations and notes that are kept: torch gives up a function after 8, or 256 with others."""
@@ -63,7 +63,7 @@ class Note(Struct, frozen=True):
 
 
 class Contents(Struct):
-    """What one log has."""
+    """The contents of one log."""
 
     processes: set[int] = set()
     ranks: set[int] = set()
@@ -145,7 +145,7 @@ def _measure(found: Contents, context: str | None, metrics: Metrics, *, backward
         one.line = one.line if metrics.co_firstlineno is None else metrics.co_firstlineno
     if metrics.cudagraph_skip_reason:
         reason = records.first_line(metrics.cudagraph_skip_reason)
-        found.notes.append(Note(CUDAGRAPH_SKIP, compile_id, reason))
+        found.notes.append(Note(GRAPH_SKIP, compile_id, reason))
 
 
 def _of(found: Contents, compile_id: str, *, backward: bool) -> Compiled:

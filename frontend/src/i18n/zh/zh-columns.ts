@@ -127,8 +127,8 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "guards that a call checks": "每次调用检查的守卫数",
   "operators of its graph": "其图中的算子数",
   "why it gave no code": "没有产生代码的原因",
-  "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, cudagraph_skip":
-    "种类：graph_break、recompilation、cache_hit、cache_miss、cache_bypass、cudagraph_skip",
+  "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, graph_skip":
+    "种类：graph_break、recompilation、cache_hit、cache_miss、cache_bypass、graph_skip",
   "the compilation that it is of": "所属的编译",
   "why; of a recompilation the guard that failed; of a cache which one":
     "原因；重新编译为失败的守卫，缓存为其名称",

@@ -203,7 +203,7 @@ function Skips({ result: { skips } }: { result: Result }) {
   return (
     <details>
       <summary data-testid="open-skips">{texts.skips(skips.length)}</summary>
-      <ul data-testid="cudagraph-skips">
+      <ul data-testid="graph-skips">
         {skips.map(({ compile_id, reason }, i) => (
           <li key={i} data-key={compile_id}>
             {compile_id}: {reason}

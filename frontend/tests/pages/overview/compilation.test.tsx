@@ -82,7 +82,7 @@ test("phases, graph breaks and compilations", () => {
   expect(broken?.querySelector('[title="Hint: avoid it"]')?.textContent).toBe("Failed to trace print");
   expect(of(root, "table-compilation")?.getAttribute("data-rows")).toBe("2");
   expect(of(root, "compilation-failures")?.getAttribute("data-value")).toBe("1");
-  expect(of(root, "cudagraph-skips")?.textContent).toContain("cpu device");
+  expect(of(root, "graph-skips")?.textContent).toContain("cpu device");
 });
 
 test("without a log the section says how to get one", () => {

@@ -13,8 +13,8 @@ from tb_privateuse1 import readers
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers.compile_log import lines, tables
 from tb_privateuse1.readers.sqlite.columns import Strings
-from tb_privateuse1.trace.compile_log import GRAPH_BREAK, RECOMPILATION
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.recorded_metadata import GRAPH_BREAK, RECOMPILATION
 from tb_privateuse1.views.lookups.kernel_source import kernel_source
 from tests.support import make
 from tests.support.compile_logs import (

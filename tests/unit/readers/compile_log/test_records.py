@@ -4,24 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.readers import compile_log
 from tb_privateuse1.readers.compile_log import records
-from tests.support.compile_logs import BREAK, metrics
-
-
-@pytest.mark.parametrize(
-    ("text", "process"),
-    [
-        (metrics(pid=77).encode(), 77),
-        (b'V0101 00:00:00.000000 5 a b/torch/x.py:1] {"str": ["f", 0]}', 5),
-        (b"V0101 00:00:00.000000 5 torch/x.py:1] no JSON", None),
-        (b'[rank0]:V0101 00:00:00.000000 5 torch/x.py:1] {"a": 1}', None),
-        (b'{"traceEvents": []}', None),
-        (b"", None),
-    ],
-)
-def test_the_process_of_a_head(text: bytes, process: int | None) -> None:
-    assert compile_log.process_of(text) == process
+from tests.support.compile_logs import BREAK
 
 
 def test_a_graph_break() -> None:
