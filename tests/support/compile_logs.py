@@ -37,7 +37,7 @@ def record(
     return head + json.dumps({**content, **context}) + lines + "\n"
 
 
-def frame(name: str = "0/0") -> dict[str, int]:
+def frame(name: str = "0/0") -> dict[str, Any]:
     """The context of a compilation."""
     code, _, compilation = name.partition("/")
     return {"frame_id": int(code), "frame_compile_id": int(compilation), "attempt": 0}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -101,9 +102,7 @@ def test_generated_kernels_have_their_source(tmp_path: Path) -> None:
     ],
     ids=["process", "rank", "later", "regions"],
 )
-def test_another_process_adds_nothing(
-    tmp_path: Path, log: str, document: dict[str, object]
-) -> None:
+def test_another_process_adds_nothing(tmp_path: Path, log: str, document: dict[str, Any]) -> None:
     trace = beside(tmp_path, log, **document)
     assert codes(trace) == ["compile_log_other"]
     assert len(trace.compilations) == len(trace.compile_notes) == len(trace.kernel_sources) == 0
