@@ -20,7 +20,7 @@ FIRST_PAGE_BYTES = {"en-US": 110_000, "zh-CN": 140_000}
 
 SERVING = Path(__file__).parents[2] / "traces" / "generate_four"
 """A recording with iterations of generation: what shows them comes for such alone."""
-COMPILED = SERVING.parent / "compiled"
+COMPILED = SERVING.parent / "without_device" / "compiled"
 """A recording with compiled code, likewise."""
 
 LETTERS = dict(zip("oawtpklrmunfdchis", PAGES, strict=True))

@@ -13,7 +13,7 @@ from tb_privateuse1.views.compilation import compilation
 from tests.support.compile_logs import beside, metrics, region
 from tests.support.make import annotation, op, step, trace
 
-GOLDEN = Path(__file__).parents[2] / "traces" / "compiled"
+GOLDEN = Path(__file__).parents[2] / "traces" / "without_device" / "compiled"
 """Five compiled functions in torch 2.13 on the CPU, at most three compilations of each: two graph
 breaks (print, item), other sizes, another integer, another float, and a backward pass."""
 

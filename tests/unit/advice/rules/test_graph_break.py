@@ -12,7 +12,7 @@ from tests.support.compile_logs import BREAK, artifact, beside, metrics, region
 from tests.support.make import annotation, step
 from tests.support.program import found
 
-GOLDEN = Path(__file__).parents[3] / "traces" / "compiled"
+GOLDEN = Path(__file__).parents[3] / "traces" / "without_device" / "compiled"
 
 
 def test_the_rules_of_the_compiler_speak_on_the_golden_recording() -> None:

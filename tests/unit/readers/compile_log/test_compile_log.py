@@ -31,7 +31,7 @@ from tests.support.compile_logs import (
 )
 from tests.support.repeats import repeats
 
-GOLDEN = Path(__file__).parents[3] / "traces" / "compiled"
+GOLDEN = Path(__file__).parents[3] / "traces" / "without_device" / "compiled"
 
 STACK = [{"line": 40, "name": "<module>", "filename": 0}, {"line": 12, "name": "f", "filename": 0}]
 START = record({"str": ["/app/train.py", 0]}) + record(
