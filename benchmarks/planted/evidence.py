@@ -41,6 +41,9 @@ FURTHER: dict[str, Evidence] = {
         "examples/runs/two-ranks/worker-rank0.1795239759135067132.pt.trace.json.gz",
         "gloo averages the gradients of the reference device",
     ),
+    "graph_break": Evidence(
+        "test", "tests/unit/advice/rules/test_graph_break.py", "compiled code with print and item"
+    ),
     "late_release": Evidence("test", _MEMORY, "gradients and results that outlive their use"),
     "memory_growth": Evidence("test", _MEMORY, "a list of results that grows"),
     "torch_threads": Evidence(

@@ -35,6 +35,7 @@ from tb_privateuse1.discovery.formats import (
     OtherKind,
     completed_name,
     is_own_name,
+    may_add,
     stem,
 )
 from tb_privateuse1.discovery.recording_folders import Directory
@@ -292,7 +293,7 @@ def _single(path: str, heads: Heads) -> Entry:
     others = [
         f
         for f in neighbors
-        if stem(f.name, heads.formats) is not None
+        if may_add(f.name, heads.formats)
         and not companion_files.SIDECAR.match(f.name)
         and f not in (file, *sidecars)
     ]

@@ -1,10 +1,11 @@
-"""Find the files that add to a trace: memory snapshots, timelines and execution traces.
+"""Find the files that add to a trace: snapshots, timelines, execution traces, compile logs.
 
-Memory snapshots are named after their trace (``Format.named_after``). Execution traces have any
-name (``Format.beside``), and so have memory timelines (``Format.joins_any``), which are recordings
-of their own where there is no other. Such a file is of the trace whose process it is of, or may be
-of any if one of the two does not say its process. Names that have two ranks are of two traces. The
-reader of the trace compares what is in both: nothing of another process is joined.
+Memory snapshots are named after their trace (``Format.named_after``). Execution traces and logs of
+compilation have any name (``Format.beside``), and so have memory timelines (``Format.joins_any``),
+which are recordings of their own where there is no other. Such a file is of the trace whose process
+it is of, or may be of any if one of the two does not say its process. Names that have two ranks are
+of two traces. The reader of the trace compares what is in both: nothing of another process is
+joined.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tb_privateuse1.discovery.compressed_files import SUFFIX_PATTERN, unpacked_name
 from tb_privateuse1.discovery.file import File
-from tb_privateuse1.discovery.formats import completed_name, is_own_name, stem
+from tb_privateuse1.discovery.formats import completed_name, is_own_name, may_add
 from tb_privateuse1.discovery.trace_head import Head, Heads
 
 _MOST = 4
@@ -24,6 +25,9 @@ RECIPE = re.compile(rf"^kernel_event(?:_([0-9]{{1,9}}))?\.json{SUFFIX_PATTERN}",
 SIDECAR = re.compile(rf"{OURS.pattern}|{RECIPE.pattern}", re.IGNORECASE)
 """Match names of sidecars: those of our capture, those of the recipe, and both."""
 _RANK = re.compile(r"(?:rank|et|trace|chakra|host)[-_.]?([0-9]{1,6})(?![0-9])", re.IGNORECASE)
+
+_TORCH_LOG = re.compile(r"torch_trace_(?:rank_([0-9]{1,6})_)?[a-z0-9_]{8}\.log", re.IGNORECASE)
+"""Matches a log of compilation: behind the rank, torch lets ``tempfile`` choose 8 letters."""
 
 
 def files_beside(
@@ -47,7 +51,7 @@ def additions(files: Iterable[File], heads: Heads) -> list[tuple[File, Head]]:
     candidates = [
         file
         for file in files
-        if not is_own_name(file.name, heads.formats) and stem(file.name, heads.formats) is not None
+        if not is_own_name(file.name, heads.formats) and may_add(file.name, heads.formats)
     ]
     heads_of = [(file, heads.trace(file)) for file in _distinct(candidates)]
     return [(file, head) for file, head in heads_of if head.adds]
@@ -92,8 +96,8 @@ def _distinct(files: Iterable[File]) -> list[File]:
 
 
 def _may_have(name: str, rank: int | None) -> bool:
-    match = _RANK.search(name)
-    return match is None or rank is None or int(match[1]) == rank
+    match = _TORCH_LOG.search(name) or _RANK.search(name)
+    return match is None or match[1] is None or rank is None or int(match[1]) == rank
 
 
 def _common(one: str, other: str) -> int:

@@ -129,6 +129,12 @@ def other_suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
     return _with_packed(end for each in formats for kind in each.others for end in kind.suffixes)
 
 
+def may_add(name: str, formats: Sequence[Format]) -> bool:
+    """Return whether a file of this name may be one that lies beside a trace and adds to it."""
+    ends = (*suffixes(formats), *other_suffixes(formats))
+    return name.lower().endswith(ends)
+
+
 def other_kind(name: str, head: bytes, formats: Iterable[Format]) -> OtherKind | None:
     """Return what a file is that is no trace, by its name and first bytes; None if not known."""
     kinds = (kind for each in formats for kind in each.others)

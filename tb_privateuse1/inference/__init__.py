@@ -15,6 +15,7 @@ from tb_privateuse1.inference import (
     autograd_export,
     collective_entries,
     collectives,
+    compile_logs,
     counter_samples,
     device_processes,
     device_timeline,
@@ -113,7 +114,7 @@ def build_trace(
     trace = _assemble(raw, meta, vendor, host, activities, strings)
     trace = graph_captures.add_captures(trace, others)
     findings = doubts + trace_metadata.metadata_findings(raw, sidecar, vendor, activities, trace)
-    findings += recording_window.window_findings(raw)
+    findings += recording_window.window_findings(raw) + compile_logs.findings(raw)
     findings += quality.check_quality(trace, clues, sidecar)
     if trace.meta.timeline == "inferred":
         findings += task_queue.queue_findings(host.tasks)
@@ -164,7 +165,8 @@ def _assemble(
     groups = process_groups.read_groups(raw, (host.claims, activities.claims), strings)
     counters = counter_samples.recorded_counters(raw, strings, start)
     written = trace_metadata.recorded_metadata(raw, strings)
-    sources = trace_metadata.kernel_sources(raw, strings)
+    log = compile_logs.joined(raw, raw.base_ns + start)
+    sources = trace_metadata.kernel_sources((*raw.kernel_sources, *log.sources), strings)
     return Trace(
         base_ns=collective_entries.known_base(raw.base_ns + start),
         start_ns=start,
@@ -198,6 +200,8 @@ def _assemble(
         counter_samples=counters.samples,
         metadata=written,
         kernel_sources=sources,
+        compilations=log.compilations,
+        compile_notes=log.notes,
     )
 
 

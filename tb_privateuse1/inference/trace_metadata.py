@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.stage_inputs import Activities, Strings, impossible_sizes
 from tb_privateuse1.inference.validity import unread
-from tb_privateuse1.readers.raw import Raw, Sidecar
+from tb_privateuse1.readers.raw import KernelSource, Raw, Sidecar
 from tb_privateuse1.trace.accuracy import MEANINGS, Accuracy
 from tb_privateuse1.trace.findings import (
     DEVICE,
@@ -24,8 +24,12 @@ from tb_privateuse1.trace.findings import (
     Finding,
 )
 from tb_privateuse1.trace.groupby import distinct_values, named_rows
-from tb_privateuse1.trace.model import MISSING, Meta, SourceFunction, Trace
-from tb_privateuse1.trace.recorded_metadata import KernelSources, RecordedMetadata
+from tb_privateuse1.trace.model import MISSING, Meta, Trace
+from tb_privateuse1.trace.recorded_metadata import (
+    KernelSources,
+    RecordedMetadata,
+    SourceFunction,
+)
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
@@ -149,9 +153,10 @@ def recorded_metadata(raw: Raw, strings: Strings) -> RecordedMetadata:
     return RecordedMetadata(key=columns[:, 0].copy(), value=columns[:, 1].copy())
 
 
-def kernel_sources(raw: Raw, strings: Strings) -> KernelSources:
-    """Return the table of the sources that lie beside the recording."""
-    rows = [tuple(map(strings.id, (one.name, one.file, one.text))) for one in raw.kernel_sources]
+def kernel_sources(found: Iterable[KernelSource], strings: Strings) -> KernelSources:
+    """Return the table of the sources that lie beside the recording, each once."""
+    known = dict.fromkeys(found)
+    rows = [tuple(map(strings.id, (one.name, one.file, one.text))) for one in known]
     columns = np.array(rows, np.int32).reshape(-1, 3)
     name, file, text = (columns[:, i].copy() for i in range(3))
     return KernelSources(name=name, file=file, text=text)

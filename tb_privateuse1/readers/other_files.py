@@ -12,7 +12,7 @@ import re
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.discovery.formats import OTHER_HEAD_BYTES, OtherKind
 from tb_privateuse1.i18n import Text, fill, say
-from tb_privateuse1.readers.execution_trace_head import process_of
+from tb_privateuse1.readers.companion_heads import execution_trace_process, log_process
 from tb_privateuse1.trace.errors import TraceError
 
 
@@ -88,9 +88,19 @@ KINDS = (
     OtherKind(
         message=say("{path} is an execution trace of torch: it has no times."),
         hint=say("Put the Kineto trace of the same process beside it, and open that."),
-        head=lambda text: process_of(text) is not None,
+        head=lambda text: execution_trace_process(text) is not None,
         name=_ANY_NAME,
         is_listed=True,
+    ),
+    OtherKind(
+        message=say("{path} is torch's log of compilation (TORCH_TRACE)."),
+        hint=say(
+            "Put the trace of the same process beside it, and open that. tlparse reads it alone."
+        ),
+        head=lambda text: log_process(text) is not None,
+        name=_ANY_NAME,
+        is_listed=True,
+        suffixes=(".log",),
     ),
     OtherKind(
         message=say("{path} has collapsed stacks: sums of times by stack, without their events."),

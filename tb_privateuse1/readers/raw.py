@@ -15,6 +15,7 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Threads
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
+from tb_privateuse1.trace.recorded_metadata import Compilations, CompileNotes
 from tb_privateuse1.trace.table import (
     I32,
     I64,
@@ -180,6 +181,15 @@ class KernelSource(Struct, frozen=True):
     text: str
 
 
+class CompileLog(Struct, frozen=True):
+    """A log of compilation that is of the trace's process; its times are absolute."""
+
+    name: str
+    compilations: Compilations
+    notes: CompileNotes
+    sources: tuple[KernelSource, ...]
+
+
 class Raw(Struct, frozen=True):
     """A trace file as columns. Times are ns since ``base_ns`` (absolute, int64)."""
 
@@ -201,6 +211,8 @@ class Raw(Struct, frozen=True):
     process_names: Mapping[str, str] = field(default_factory=dict)
     """By pid, as ``threads`` spells it."""
     kernel_sources: tuple[KernelSource, ...] = ()
+    compile_logs: tuple[CompileLog, ...] = ()
+    """All that may be of this process: of several, nobody knows which is."""
     reader: str = "chrome"
     """The name of the reader that made it; ``readers.read`` sets it."""
 

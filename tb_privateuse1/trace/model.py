@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from msgspec import Struct, field
 
+from tb_privateuse1.trace import recorded_metadata as recorded
 from tb_privateuse1.trace.accuracy import Accuracy
 from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.collective_calls import Collectives
@@ -24,7 +25,6 @@ from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.recorded_metadata import KernelSources, RecordedMetadata
 from tb_privateuse1.trace.table import (
     Bools,
     Code,
@@ -281,19 +281,6 @@ class Steps(Table, frozen=True):
     partial: Bools
 
 
-class SourceFunction(Struct, frozen=True):
-    """A function of the user's source file, unchanged when the recording began."""
-
-    file: str
-    """The whole path on the machine of the recording."""
-    line: int
-    """Where it begins, as the profiler counts: its first decorator, if it has one."""
-    name: str
-    """The qualified name, such as ``Qwen2MLP.forward``."""
-    calls: Mapping[str, tuple[int, ...]]
-    """The lines of its calls by the callee's last name, or ``nn.Module: Linear`` for a module."""
-
-
 class Meta(Struct, frozen=True):
     """Metadata of the trace as a whole."""
 
@@ -330,7 +317,7 @@ class Meta(Struct, frozen=True):
     """When the profiler's own range ends: nothing behind it is recorded. Null if it has none."""
     groups: tuple[ProcessGroup, ...] = ()
     """The process groups that the rank belongs to, as far as they are recorded."""
-    functions: tuple[SourceFunction, ...] = ()
+    functions: tuple[recorded.SourceFunction, ...] = ()
     """The user's functions, if the capture read their source."""
     findings: tuple[Finding, ...] = ()
 
@@ -355,8 +342,10 @@ TABLES: dict[str, type[Table]] = {
     "collective_entries": CollectiveEntries,
     "counter_series": CounterSeries,
     "counter_samples": CounterSamples,
-    "metadata": RecordedMetadata,
-    "kernel_sources": KernelSources,
+    "metadata": recorded.RecordedMetadata,
+    "kernel_sources": recorded.KernelSources,
+    "compilations": recorded.Compilations,
+    "compile_notes": recorded.CompileNotes,
 }
 
 
@@ -392,8 +381,10 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     collective_entries: CollectiveEntries = field(default_factory=CollectiveEntries.empty)
     counter_series: CounterSeries = field(default_factory=CounterSeries.empty)
     counter_samples: CounterSamples = field(default_factory=CounterSamples.empty)
-    metadata: RecordedMetadata = field(default_factory=RecordedMetadata.empty)
-    kernel_sources: KernelSources = field(default_factory=KernelSources.empty)
+    metadata: recorded.RecordedMetadata = field(default_factory=recorded.RecordedMetadata.empty)
+    kernel_sources: recorded.KernelSources = field(default_factory=recorded.KernelSources.empty)
+    compilations: recorded.Compilations = field(default_factory=recorded.Compilations.empty)
+    compile_notes: recorded.CompileNotes = field(default_factory=recorded.CompileNotes.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """Return the string of an index; empty for ``NONE``."""

@@ -47,6 +47,7 @@ VIEWS = Registry[Callable[..., Any]](
         "diff",
         "history",
         "serving",
+        "compilation",
         "quality",
         "method",
     ),

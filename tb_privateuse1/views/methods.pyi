@@ -5,6 +5,7 @@ from typing import Literal
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Selection
 from tb_privateuse1.views.advice import AdviceTable
+from tb_privateuse1.views.compilation import Compilation
 from tb_privateuse1.views.counters import Counters
 from tb_privateuse1.views.diff import Diff
 from tb_privateuse1.views.distributed import Distributed
@@ -257,6 +258,16 @@ class ViewMethods:
         span: int | None = None,
     ) -> Serving:
         """The iterations of serving by phase: prefill, decode, mixed, or unknown."""
+
+    def compilation(
+        self,
+        *,
+        step: int | None = None,
+        run: str | None = None,
+        rank: int | None = None,
+        span: int | None = None,
+    ) -> Compilation:
+        """Compilations of torch.compile: times by phase, graph breaks, recompilations, their guards."""
 
     def quality(
         self,

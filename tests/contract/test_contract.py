@@ -57,7 +57,12 @@ AROUND_VIEWS = (
 """Modules of the room that are no view."""
 
 
-_SECTIONS = {"quality": "recording", "method": "recording", "serving": "overview"}
+_SECTIONS = {
+    "quality": "recording",
+    "method": "recording",
+    "serving": "overview",
+    "compilation": "overview",
+}
 """Views that are sections of another page."""
 
 

@@ -28,7 +28,12 @@ ACTIONS = {"event", "export", "sql", "record", "report"}
 """What is no view, and is at more than one door."""
 OTHER_TOOLS = {"list_runs", "sql_tables", "definition", "picture"}
 """Of agents alone: HTTP has ``runs``, pages draw, and documents define."""
-NO_PAGE = {"quality": "recording", "method": "recording", "serving": "overview"}
+NO_PAGE = {
+    "quality": "recording",
+    "method": "recording",
+    "serving": "overview",
+    "compilation": "overview",
+}
 """Views that are sections of a page: its name."""
 ONLY_PAGES = {"sql", "recording"}
 """Pages without a view."""

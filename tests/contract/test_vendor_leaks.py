@@ -48,6 +48,8 @@ FORMATS = {
     },
     "readers.rocprof.schema": {"HIP", "hip_runtime", "hip_driver", "RCCL", "hip_api"},
     "readers.chrome.event_schema": {"wait_on_cuda_event_record_corr_id"},
+    "readers.compile_log.records": {"cudagraph_skip_reason"},
+    "readers.compile_log.tables": {"cudagraph_skip_reason"},
     "export.taken.operator_call": {"cu_"},
     "analysis.work.models.products": {"cutlass_scaled_mm"},
     "export.trace_tables": {

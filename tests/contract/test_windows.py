@@ -20,6 +20,7 @@ WHOLE = {
     "memory": "what is alive was allocated at any time before",
     "counters": "samples come at their own times; a row a step is beside them",
     "serving": "its phases are what it divides the recording into",
+    "compilation": "most of it comes before what repeats",
     "quality": "problems of the file are of all of it",
     "method": "one timeline is inferred from all of it",
 }

@@ -422,6 +422,59 @@ export interface CollectiveRow {
   longest_start_ns: number;
 }
 
+/** The result of the view: nothing without compiled code. */
+export interface Compilation {
+  provenance: Provenance;
+  logged: boolean;
+  phases: CompilePhase[];
+  rows: CompiledCode[];
+  total_rows: number;
+  graph_breaks: GraphBreak[];
+  skips: GraphSkip[];
+  recompilations: number;
+  failures: number;
+  cache_hits: number;
+  cache_misses: number;
+  cache_bypasses: number;
+  time_ns: number | null;
+  inside_ns: number | null;
+}
+
+/** The time of one phase, of all compilations. */
+export interface CompilePhase {
+  phase: "dynamo" | "aot" | "inductor" | "codegen";
+  time_ns: number;
+  compilations: number;
+}
+
+/** A compilation, and the calls of its code. Without a log only the calls are known. */
+export interface CompiledCode {
+  compile_id: string;
+  backward: boolean;
+  function: string | null;
+  file: string | null;
+  line: number | null;
+  start_ns: number | null;
+  total_ns: number | null;
+  dynamo_ns: number | null;
+  aot_ns: number | null;
+  inductor_ns: number | null;
+  codegen_ns: number | null;
+  inside_ns: number | null;
+  cache: "hit" | "miss" | "bypass" | null;
+  guards: number | null;
+  operators: number | null;
+  reason: string | null;
+  earlier: string | null;
+  failure: string | null;
+  breaks: number;
+  calls: number;
+  call_ns: number;
+  outside_ns: number;
+  op: number | null;
+  call_start_ns: number | null;
+}
+
 /** One thing that differs; a value that is not recorded is null. */
 export interface Condition {
   name: "rank" | "world_size" | "host" | "device" | "vendor" | "torch" | "workload" | "batch" | "timeline" | "stacks" | "shapes" | "memory" | "steps";
@@ -912,6 +965,23 @@ export interface Gain {
   free_gain_low_ns: number | null;
   free_gain_high_ns: number | null;
   aliases: string[];
+}
+
+/** A place where a graph ends, since the compiler cannot trace what follows. */
+export interface GraphBreak {
+  compile_id: string;
+  function: string | null;
+  reason: string;
+  advice: string | null;
+  file: string | null;
+  line: number | null;
+  calls: number;
+}
+
+/** A graph of Inductor that runs without a CUDA graph. */
+export interface GraphSkip {
+  compile_id: string;
+  reason: string;
 }
 
 /** Ranks by steps, for a heat map. */
@@ -2535,6 +2605,7 @@ export interface Views {
   diff: Diff;
   history: History;
   serving: Serving;
+  compilation: Compilation;
   quality: Quality;
   method: Method;
 }
@@ -2574,6 +2645,7 @@ export interface Options {
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all"; alive_at?: "none" | "peak" | "end"; limit?: number; offset?: number };
   history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null; ranks?: "lowest" | "all" };
   serving: { step?: number | null };
+  compilation: { step?: number | null };
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };
@@ -2613,4 +2685,6 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   counter_samples: [["row", "int64", "its number"], ["series", "int32", "row of counter_series"], ["ts_ns", "int64", "time; the value holds until the next one of the series"], ["value", "double", "value, in the counter's own unit"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   metadata: [["row", "int64", "its number"], ["key", "string", "what the program or its profiler called it"], ["value", "string", "its text, or JSON"]],
   kernel_sources: [["row", "int64", "its number"], ["name", "string", "kernel, as device activities have it"], ["file", "string", "the generated file that it is in"], ["text", "string", "what its compiler wrote"]],
+  compilations: [["row", "int64", "its number"], ["compile_id", "string", "torch's number of it, as in `Torch-Compiled Region: 0/0`"], ["backward", "bool", "whether it is that of the backward pass"], ["function", "string", "the compiled function"], ["file", "string", "its file"], ["line", "int32", "its first line"], ["start_ns", "int64", "start; before the recording it is negative"], ["total_ns", "int64", "its time; null if it did not end"], ["backend_ns", "int64", "what the backend took of it"], ["inductor_ns", "int64", "what Inductor took of that"], ["codegen_ns", "int64", "what generating and building kernels took of that"], ["guards", "int32", "guards that a call checks"], ["operators", "int32", "operators of its graph"], ["failure", "string", "why it gave no code"]],
+  compile_notes: [["row", "int64", "its number"], ["kind", "string", "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, graph_skip"], ["compile_id", "string", "the compilation that it is of"], ["reason", "string", "why; of a recompilation the guard that failed; of a cache which one"], ["detail", "string", "hints; guards of other compilations; of a cache the key of the graph"], ["file", "string", "file of the user's code"], ["line", "int32", "line in it"]],
 };

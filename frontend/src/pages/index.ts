@@ -1,6 +1,6 @@
 // The registry of pages, each a tab of an entry of the navigation (`entries.ts`).
-// A view of the server without a page here does not compile; quality, method and serving are sections
-// of pages. Pages but the first are loaded when they are first shown.
+// A view of the server without a page here does not compile; quality, method, serving and compilation
+// are sections of pages. Pages but the first are loaded when they are first shown.
 import type { FunctionComponent } from "preact";
 import type { Views } from "../api/types";
 import { t } from "../i18n";
@@ -32,7 +32,7 @@ const History = onDemand(() => import("./history").then((page) => page.History))
 const Timeline = onDemand(() => import("./timeline").then((page) => page.Timeline));
 
 /** Views that are sections of the pages `recording` and `overview`. */
-type Section = "quality" | "method" | "serving";
+type Section = "quality" | "method" | "serving" | "compilation";
 
 const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
   overview: {

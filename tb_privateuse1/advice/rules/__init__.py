@@ -34,6 +34,7 @@ RULES: Registry[Rule] = Registry(
         "product_series",
         "garbage_collection",
         "recompilation",
+        "graph_break",
         "uneven_steps",
         "held_interpreter",
         "unrecorded_pauses",

@@ -21,7 +21,8 @@ from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import FRAME, NONE, SourceFunction, Trace
+from tb_privateuse1.trace.model import FRAME, NONE, Trace
+from tb_privateuse1.trace.recorded_metadata import SourceFunction
 from tb_privateuse1.trace.table import I32
 
 KnownFrom = Literal["stack", "source"]

@@ -8,6 +8,8 @@ an answer are about.
 
 __all__ = [
     "capture_and_compilation",
+    "compiled_regions",
+    "durations",
     "iterations",
     "judged_part",
     "phases",

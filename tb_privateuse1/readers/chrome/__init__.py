@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.readers import other_files
+from tb_privateuse1.readers import companion_heads, other_files
 from tb_privateuse1.readers.chrome import sniff
-from tb_privateuse1.readers.execution_trace_head import process_of
 from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.trace.registry import OnCall
 
@@ -42,10 +41,10 @@ CHROME = Reader(
     sniff=sniff.sniff,
     last_info=sniff.last_info,
     own_names=_OWN_NAMES,
-    beside=process_of,
+    beside=companion_heads.process_of,
     joined=OnCall("tb_privateuse1.readers.chrome.joined_processes", "labels_in"),
     others=other_files.KINDS,
-    add=OnCall("tb_privateuse1.readers.execution_trace", "add"),
+    add=OnCall("tb_privateuse1.readers.companions", "add"),
     affects=("operators",),
     read=read,
     read_parallel=OnCall("tb_privateuse1.readers.chrome.parallel_reading", "read_parallel"),

@@ -2,8 +2,7 @@
 
 With extra resources on, ``ExecutionTraceObserver`` copies what Inductor has generated into the
 folder ``NAME_resources`` beside ``NAME.json`` (torch/profiler/profiler.py,
-``_save_triton_kernels``). Each kernel is an assignment in such a file:
-``triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''…''')``.
+``_save_triton_kernels``).
 """
 
 from __future__ import annotations
@@ -13,16 +12,12 @@ import re
 from collections.abc import Iterator
 
 from tb_privateuse1.discovery.file import basename
+from tb_privateuse1.readers import generated_code
 from tb_privateuse1.readers.raw import KernelSource
 
 _MOST_FILES, _MOST_BYTES, _LONGEST = 1000, 32 << 20, 1 << 20
 """A large model has some hundred graphs with 10 to 100 KB each; a hostile folder has no end."""
 
-_KERNEL = re.compile(
-    r"^(?P<about>(?:#[^\n]*\n)*)(?P<name>\w+) = async_compile\.\w+\("
-    r"[^\n]*?r?(?P<quote>'''|\"\"\")(?P<text>.*?)(?P=quote)",
-    re.MULTILINE | re.DOTALL,
-)
 _PACKED = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
 
 
@@ -36,9 +31,7 @@ def kernel_sources(path: str) -> tuple[KernelSource, ...]:
         return ()
     found: dict[KernelSource, None] = {}
     for file, text in _texts(folder):
-        for match in _KERNEL.finditer(text):
-            about, body = match["about"], match["text"].strip("\n")
-            found[KernelSource(match["name"], file, f"{about}{body}\n")] = None
+        found.update(dict.fromkeys(generated_code.kernels(file, text)))
     return tuple(found)
 
 

@@ -20,6 +20,8 @@ FIRST_PAGE_BYTES = {"en-US": 110_000, "zh-CN": 140_000}
 
 SERVING = Path(__file__).parents[2] / "traces" / "generate_four"
 """A recording with iterations of generation: what shows them comes for such alone."""
+COMPILED = SERVING.parent / "without_device" / "compiled"
+"""A recording with compiled code, likewise."""
 
 LETTERS = dict(zip("oawtpklrmunfdchis", PAGES, strict=True))
 """The keys behind ``g`` that lead to each page."""
@@ -64,9 +66,10 @@ def test_the_first_page_is_small_and_the_pages_load_the_rest(
     page.keyboard.press("i")
     page.get_by_test_id("record-open").click()
     page.get_by_test_id("record-off").wait_for()
-    with serve("--logdir", SERVING) as server:
-        page.goto(f"{server.url}{ALONE}")
-        page.get_by_test_id("serving-phases").wait_for()
+    for logdir, shown in ((SERVING, "serving-phases"), (COMPILED, "compile-phases")):
+        with serve("--logdir", logdir) as server:
+            page.goto(f"{server.url}{ALONE}")
+            page.get_by_test_id(shown).wait_for()
     scripts = {path.relative_to(BUNDLE).as_posix() for path in BUNDLE.rglob("*.js")}
     unused = {name for name in scripts - names(asked) if "assets/zh-" not in name}
     assert unused == set()

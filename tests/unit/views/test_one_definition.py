@@ -37,7 +37,7 @@ from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation.test_coarse_clocks import OWN
 from tests.unit.views.test_empty_times import tiny
 
-OF_ALL = ("timeline", "memory", "counters", "serving")
+OF_ALL = ("timeline", "memory", "counters", "serving", "compilation")
 """Views whose window is always all of the recording, which they say."""
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "runs").glob("*/*.pt.trace.json.gz"))
 

@@ -1,8 +1,9 @@
 // English texts that single pages load later, for the test of translations.
+import { compilation } from "./pages/compilation";
 import { culprits } from "./pages/culprits";
 import { parallelism } from "./pages/distributed-parallelism";
 import { report } from "./pages/report";
 import { roofline } from "./pages/roofline";
 import { serving } from "./pages/serving";
 
-export const loadedLater = { culprits, parallelism, report, roofline, serving };
+export const loadedLater = { compilation, culprits, parallelism, report, roofline, serving };

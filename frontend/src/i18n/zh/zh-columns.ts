@@ -114,6 +114,28 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "kernel, as device activities have it": "设备活动所用的 kernel 名称",
   "the generated file that it is in": "其所在的生成文件",
   "what its compiler wrote": "编译器生成的源代码",
+  "torch's number of it, as in `Torch-Compiled Region: 0/0`": "torch 的编号，如 `Torch-Compiled Region: 0/0`",
+  "whether it is that of the backward pass": "是否为反向的编译",
+  "the compiled function": "被编译的函数",
+  "its file": "其文件",
+  "its first line": "其第一行",
+  "start; before the recording it is negative": "开始时间；在记录之前为负",
+  "its time; null if it did not end": "其时间；未结束则为空",
+  "what the backend took of it": "其中后端的时间",
+  "what Inductor took of that": "其中 Inductor 的时间",
+  "what generating and building kernels took of that": "其中生成并构建内核的时间",
+  "guards that a call checks": "每次调用检查的守卫数",
+  "operators of its graph": "其图中的算子数",
+  "why it gave no code": "没有产生代码的原因",
+  "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, graph_skip":
+    "种类：graph_break、recompilation、cache_hit、cache_miss、cache_bypass、graph_skip",
+  "the compilation that it is of": "所属的编译",
+  "why; of a recompilation the guard that failed; of a cache which one":
+    "原因；重新编译为失败的守卫，缓存为其名称",
+  "hints; guards of other compilations; of a cache the key of the graph":
+    "建议；其他编译的守卫；缓存为图的键",
+  "file of the user's code": "用户代码的文件",
+  "line in it": "其中的行",
   "value, in the counter's own unit": "值，采用计数器自身的单位",
   "Python frames of an allocation, where a memory snapshot has them": "分配时的 Python 帧（内存快照中有时）",
   "row of ops: the operator that takes or returns it, by an execution trace":

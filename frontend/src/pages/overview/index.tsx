@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Overview as Result } from "../../api/types";
 import { traceOf, useLatest, useView, type Resource } from "../../state/use-result";
 import { t } from "../../i18n";
+import { Compilation } from "./compilation";
 import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
 import { DeviceUse } from "./device-use";
@@ -54,6 +55,7 @@ export function Overview({ selected, base }: PageProps) {
         {(result) => <AccountWithPath now={result} selected={selected} />}
       </Card>
       <Serving selected={selected} base={base} />
+      <Compilation selected={selected} base={base} />
       <Hotspots selected={selected} />
       <div class="columns">
         <Card lines={6} resource={now}>

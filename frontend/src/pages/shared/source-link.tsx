@@ -67,7 +67,7 @@ interface ShortProps {
 }
 
 /** A link into the editor, or a button that copies the path where the file is not found. */
-function ShortSourceLink({ file, line, name: text }: ShortProps) {
+export function ShortSourceLink({ file, line, name: text }: ShortProps) {
   const [copied, setCopied] = useState(false);
   const path = `${file}:${line}`;
   const name = <code>{text}</code>;

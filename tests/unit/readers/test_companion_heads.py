@@ -1,10 +1,11 @@
-"""The first bytes of execution traces, and of files that look like them."""
+"""The first bytes of files beside a trace, and of files that look like them."""
 
 from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.readers.execution_trace_head import process_of
+from tb_privateuse1.readers.companion_heads import process_of
+from tests.support.compile_logs import metrics
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,10 @@ from tb_privateuse1.readers.execution_trace_head import process_of
         (b'{"nodes": [{"schema": "1.0"', None),
         (b'{"traceEvents": [{"ph": "X", "pid": 7', None),
         (b"frame;frame 3\n", None),
+        (metrics(pid=77).encode(), 77),
+        (b'V0101 00:00:00.000000 5 a b/torch/x.py:1] {"str": ["f", 0]}', 5),
+        (b"V0101 00:00:00.000000 5 torch/x.py:1] no JSON", None),
+        (b'[rank0]:V0101 00:00:00.000000 5 torch/x.py:1] {"a": 1}', None),
         (b"", None),
     ],
 )

@@ -1,0 +1,94 @@
+// @vitest-environment happy-dom
+// Compilation as a reader sees it: phases, graph breaks with their line, a row of each compilation.
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { expect, test } from "vitest";
+import type { Compilation, CompiledCode } from "../../../src/api/types";
+import { Content } from "../../../src/pages/overview/compilation-section";
+import { PAGE_KEYS } from "../../../src/pages/url-keys";
+import { follow } from "../../../src/state/url";
+
+follow(PAGE_KEYS);
+
+const code = (compile_id: string, more: Partial<CompiledCode> = {}): CompiledCode => ({
+  compile_id,
+  backward: false,
+  function: "step",
+  file: "/app/train.py",
+  line: 12,
+  start_ns: 0,
+  total_ns: 2e9,
+  dynamo_ns: 5e8,
+  aot_ns: 5e8,
+  inductor_ns: 5e8,
+  codegen_ns: 5e8,
+  inside_ns: 0,
+  cache: "miss",
+  guards: 7,
+  operators: 3,
+  reason: null,
+  earlier: null,
+  failure: null,
+  breaks: 0,
+  calls: 4,
+  call_ns: 4e6,
+  outside_ns: 1e6,
+  op: 3,
+  call_start_ns: 1e6,
+  ...more,
+});
+
+const RESULT = {
+  provenance: { timeline: "none", warnings: [] },
+  logged: true,
+  phases: [{ phase: "dynamo", time_ns: 1e9, compilations: 2 }],
+  rows: [code("0/0", { breaks: 1 }), code("0/1", { reason: "0/0: n == 1", failure: "Limit exceeded" })],
+  total_rows: 2,
+  graph_breaks: [
+    {
+      compile_id: "0/0",
+      function: "step",
+      reason: "Failed to trace print",
+      advice: "Hint: avoid it",
+      file: "/app/train.py",
+      line: 14,
+      calls: 4,
+    },
+  ],
+  skips: [{ compile_id: "0/0", reason: "cpu device" }],
+  recompilations: 1,
+  failures: 1,
+  cache_hits: 0,
+  cache_misses: 2,
+  cache_bypasses: 0,
+  time_ns: 4e9,
+  inside_ns: 0,
+} as unknown as Compilation;
+
+function shown(result: Compilation): Element {
+  const root = document.createElement("div");
+  act(() => render(<Content result={result} end={1e7} isLate={false} />, root));
+  return root;
+}
+
+const of = (root: Element, name: string) => root.querySelector(`[data-testid="${name}"]`);
+
+test("phases, graph breaks and compilations", () => {
+  const root = shown(RESULT);
+  expect(of(root, "compilation")?.textContent).toContain("2 compilations, 1 of them again; 1 graph break");
+  expect(of(root, "compile-phases")?.querySelector('[data-key="dynamo"]')?.textContent).toContain("1.00 s");
+  const broken = of(root, "graph-breaks");
+  expect(broken?.textContent).toContain("train.py:14");
+  expect(broken?.querySelector('[title="Hint: avoid it"]')?.textContent).toBe("Failed to trace print");
+  expect(of(root, "table-compilation")?.getAttribute("data-rows")).toBe("2");
+  expect(of(root, "compilation-failures")?.getAttribute("data-value")).toBe("1");
+  expect(of(root, "graph-skips")?.textContent).toContain("cpu device");
+});
+
+test("without a log the section says how to get one", () => {
+  const bare = { ...RESULT, logged: false, phases: [], graph_breaks: [], skips: [], failures: 0 };
+  const root = shown(bare);
+  expect(of(root, "compilation-no-log")?.textContent).toContain("TORCH_TRACE");
+  expect(of(root, "compile-phases")).toBeNull();
+  expect(of(root, "table-compilation")).not.toBeNull();
+});

@@ -1,0 +1,106 @@
+"""Calls of compiled code, and when the compiler ran by its own log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.recording.capture_and_compilation import compilations
+from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.recorded_metadata import GRAPH_CALL, RECOMPILATION, REGION
+from tb_privateuse1.trace.table import I64
+
+
+class RegionCalls(Struct, frozen=True, eq=False):
+    """The calls of compiled regions, in the order of ``Trace.ops``; times are without compiling."""
+
+    rows: I64
+    """Of ``Trace.ops``."""
+    compile_ids: tuple[str, ...]
+    """Of each call."""
+    time_ns: I64
+    outside_ns: I64
+    """Of each call, the time outside its graphs and outside regions that it calls."""
+
+
+@memoize
+def region_calls(trace: Trace) -> RegionCalls:
+    """Return the calls of compiled regions: torch records a range for each from 2.2 on."""
+    ops = trace.ops
+    is_region = groupby.named_rows(trace.strings, ops.name, REGION.search)
+    is_graph = groupby.named_rows(trace.strings, ops.name, GRAPH_CALL.search)
+    rows = np.flatnonzero(is_region)
+    inner = np.flatnonzero(is_region | is_graph)
+    start, end = ops.start_ns[inner], ops.end_ns[inner]
+    time = np.zeros(len(ops), np.int64)
+    time[inner] = end - start - intervals.covered_length(compilations(trace)[0], start, end)
+    parent = ops.parent[inner]
+    called = parent >= 0
+    around = np.full(len(inner), NONE, np.int64)
+    around[called] = call_tree.around(ops.parent, parent[called], is_region)
+    within = around >= 0
+    outside = time.copy()
+    np.subtract.at(outside, around[within], time[inner[within]])
+    matches = (REGION.search(trace.text(name)) for name in ops.name[rows].tolist())
+    names = tuple(match[1] if match else "" for match in matches)
+    return RegionCalls(rows, names, time[rows], np.maximum(outside[rows], 0))
+
+
+class Recompilation(Struct, frozen=True):
+    """A compilation of what was compiled before, as a guard failed; by the log."""
+
+    function: str
+    place: str | None
+    """``train.py(12): step``; None if it is not logged."""
+    guard: str
+    failed: bool
+    """It gave no code."""
+    start_ns: int
+    total_ns: int
+    """Both are ``MISSING`` where they are not known."""
+
+
+def recompilations(trace: Trace, within: intervals.Set | None = None) -> tuple[Recompilation, ...]:
+    """Return the recompilations of the log, in its order; of an interval those that touch it."""
+    notes, found = trace.compile_notes, trace.compilations
+    rows = {name: i for i, name in reversed([*enumerate(found.compile_id.tolist())])}
+    again = []
+    for note in np.flatnonzero(notes.kind == RECOMPILATION).tolist():
+        row = rows.get(int(notes.compile_id[note]))
+        if row is None:
+            continue
+        function, file = trace.text(found.function[row]), trace.text(found.file[row])
+        name = function or trace.text(notes.compile_id[note])
+        place = f"{file}({found.line[row]}): {name}" if file and found.line[row] >= 0 else None
+        guard, failed = trace.text(notes.reason[note]), bool(found.failure[row] >= 0)
+        start, total = int(found.start_ns[row]), int(found.total_ns[row])
+        again.append(Recompilation(name, place, guard, failed, start, total))
+    if within is not None:
+        again = [one for one in again if intervals.length(intervals.intersect(_span(one), within))]
+    return tuple(again)
+
+
+def inside_recording(trace: Trace, again: Iterable[Recompilation]) -> intervals.Set:
+    """Return when recompilations ran in the recording."""
+    ran = intervals.EMPTY
+    for one in again:
+        ran = intervals.merge(ran, _span(one))
+    return intervals.intersect(ran, intervals.union(np.array([0]), np.array([trace.end_ns])))
+
+
+def _span(one: Recompilation) -> intervals.Set:
+    if MISSING in (one.start_ns, one.total_ns):
+        return intervals.EMPTY
+    return intervals.union(np.array([one.start_ns]), np.array([one.start_ns + one.total_ns]))
+
+
+def compiling(trace: Trace) -> intervals.Set:
+    """Return when the compiler ran by its log, on the trace's clock; it may be before its 0."""
+    found = trace.compilations
+    known = (found.start_ns != MISSING) & (found.total_ns != MISSING)
+    start, total = found.start_ns[known], found.total_ns[known]
+    return intervals.union(start, start + total)

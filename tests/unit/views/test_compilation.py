@@ -1,0 +1,131 @@
+"""Compilation: what torch's log says, joined with the calls of the recording."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+import tb_privateuse1 as tbp
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.compilation import compilation
+from tests.support.compile_logs import beside, metrics, region
+from tests.support.make import annotation, op, step, trace
+
+GOLDEN = Path(__file__).parents[2] / "traces" / "without_device" / "compiled"
+"""Five compiled functions in torch 2.13 on the CPU, at most three compilations of each: two graph
+breaks (print, item), other sizes, another integer, another float, and a backward pass."""
+
+COMPILED_S = (
+    39.9675, 2.7476, 2.9173, 3.2745, 3.6469, 3.0735, 4.4629, 0.4533, 10.0284, 11.0672, 0.2251,
+    9.5171, 9.0011, 0.0007, 0.0006, 0.0007,
+)  # fmt: skip
+BACKEND_S = (
+    39.5194, 2.6207, 2.7344, 3.1350, 3.4815, 2.9483, 4.1526, 0.0852, 9.5743, 10.5572, 0.0551,
+    9.1665, 8.5922,
+)  # fmt: skip
+INDUCTOR_S = (
+    37.1060, 2.5194, 2.6502, 3.0709, 3.3520, 2.8425, 3.8353, 10.3014, 9.2481, 10.1662, 8.7125,
+    8.2583,
+)  # fmt: skip
+"""``torch._dynamo.utils.compile_times()`` of the program: ``_compile.compile_inner``,
+``OutputGraph.call_user_compiler`` and ``compile_fx_inner``."""
+
+
+@functools.cache
+def golden() -> Trace:
+    return tbp.open(GOLDEN).trace()
+
+
+def test_counts_are_those_of_torch() -> None:
+    """``torch._dynamo.utils.counters``: frames, graph_break, inductor."""
+    result = compilation(golden())
+    assert sum(not row.backward for row in result.rows) == 16  # frames.total
+    assert sum(row.failure is None for row in result.rows if not row.backward) == 13  # frames.ok
+    assert len(result.graph_breaks) == 2
+    assert (result.cache_hits, result.cache_misses, result.cache_bypasses) == (2, 12, 0)
+    assert (result.recompilations, result.failures) == (9, 3)
+
+
+def test_times_are_those_of_torch() -> None:
+    rows = compilation(golden()).rows
+    forward = [row for row in rows if not row.backward]
+    assert [round(row.total_ns or 0, -5) / 1e9 for row in forward] == pytest.approx(
+        COMPILED_S, abs=1e-4
+    )
+    backend = [(row.total_ns or 0) - (row.dynamo_ns or 0) for row in forward if row.failure is None]
+    assert [one / 1e9 for one in backend] == pytest.approx(BACKEND_S, abs=1e-4)
+    inductor = [row.inductor_ns + (row.codegen_ns or 0) for row in rows if row.inductor_ns]
+    assert [one / 1e9 for one in inductor] == pytest.approx(INDUCTOR_S, abs=1e-4)
+
+
+def test_phases_are_the_times_of_all_compilations() -> None:
+    result = compilation(golden())
+    assert [one.phase for one in result.phases] == ["dynamo", "aot", "inductor", "codegen"]
+    assert sum(one.time_ns for one in result.phases) == sum(r.total_ns or 0 for r in result.rows)
+
+
+def test_graph_breaks_have_reason_and_line() -> None:
+    one, two = compilation(golden()).graph_breaks
+    assert (one.function, one.file, one.line, one.calls) == ("broken", "/app/train.py", 14, 5)
+    assert one.reason == "Failed to trace builtin operator"
+    assert (two.function, two.line) == ("item", 19)
+    assert two.advice is not None
+    assert "capture_scalar_outputs" in two.advice
+
+
+def test_a_recompilation_has_the_guard_that_failed() -> None:
+    row = next(row for row in compilation(golden()).rows if row.compile_id == "4/2")
+    assert row.reason == "4/1: tensor 'x' size mismatch at index 0. expected 5, actual 6"
+    assert row.earlier == "4/0: tensor 'x' size mismatch at index 0. expected 4, actual 6"
+    assert (row.function, row.calls, row.cache) == ("shapes", 1, "miss")
+
+
+def test_compilations_are_on_the_clock_of_the_recording() -> None:
+    """torch's own range of the compilation begins within a millisecond of what the log says."""
+    recording = golden()
+    ops = recording.ops
+    ranges = [
+        int(start)
+        for start, name in zip(ops.start_ns, ops.name.tolist(), strict=True)
+        if recording.text(name) == "_compile.compile_inner (dynamo_timed)"
+    ]
+    inside = [row for row in compilation(recording).rows if row.inside_ns]
+    starts = [row.start_ns for row in inside]
+    assert len(ranges) == 6
+    assert starts == pytest.approx(ranges, abs=1e6)
+    assert all(row.inside_ns == row.total_ns for row in inside)
+
+
+CALLS = (
+    region("0/0", 0, 100),
+    annotation("## Call CompiledFxGraph fabc ##", 10, 40),
+    region("1/0", 50, 90),
+    annotation("## Call CompiledFxGraph fdef ##", 60, 80),
+    op("_compile.compile_inner (dynamo_timed)", 91, 96),
+)
+
+
+def test_calls_are_known_without_a_log() -> None:
+    result = compilation(trace(*CALLS))
+    one, two = result.rows
+    assert (one.compile_id, one.calls, one.call_ns, one.outside_ns) == ("0/0", 1, 95_000, 25_000)
+    assert (two.compile_id, two.call_ns, two.outside_ns) == ("1/0", 40_000, 20_000)
+    assert (result.logged, result.time_ns, result.phases) == (False, None, ())
+    assert (one.total_ns, one.function, one.reason) == (None, None, None)
+
+
+def test_nothing_of_a_recording_without_compiled_code() -> None:
+    assert compilation(trace(op("aten::mm", 0, 10))).total_rows == 0
+
+
+def test_the_part_of_a_step(tmp_path: Path) -> None:
+    events = (step(1, 0, 100), region("0/0", 10, 20), step(2, 100, 200), region("0/0", 110, 130))
+    found = beside(
+        tmp_path, metrics(entire_frame_compile_time_s=150e-6, co_name="f"), events=events
+    )
+    whole, second = compilation(found), compilation(found, step=2)
+    assert [(row.calls, row.call_ns) for row in whole.rows] == [(2, 30_000)]
+    assert [(row.calls, row.call_ns) for row in second.rows] == [(1, 20_000)]
+    assert (whole.time_ns, whole.inside_ns, second.inside_ns) == (150_000, 150_000, 50_000)
