@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import containing, lookup, starts_run
-from tb_privateuse1.trace.lanes import lanes
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import NONE, OPERATOR, Ops, Trace
 from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 

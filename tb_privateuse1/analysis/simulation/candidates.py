@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
-from tb_privateuse1.trace.lanes import lanes
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64
 

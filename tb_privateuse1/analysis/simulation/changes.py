@@ -28,7 +28,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.columns import latest_before, lookup
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.lanes import lanes
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 

@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup, mask_of
 from tb_privateuse1.trace.groupby import maxima
-from tb_privateuse1.trace.lanes import Lanes, lanes
+from tb_privateuse1.trace.intervals import Lanes, lanes
 from tb_privateuse1.trace.model import MEMCPY, NONE, Frames, Kernels, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 

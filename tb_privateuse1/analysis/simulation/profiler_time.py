@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
-from tb_privateuse1.trace.lanes import Lanes, lanes
+from tb_privateuse1.trace.intervals import Lanes, lanes
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64

@@ -27,7 +27,7 @@ from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import containing, latest_not_after, lookup, starts_run
-from tb_privateuse1.trace.lanes import Lanes, lanes
+from tb_privateuse1.trace.intervals import Lanes, lanes
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools

@@ -7,7 +7,7 @@ import pytest
 
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.trace.groupby import containing_by
-from tb_privateuse1.trace.lanes import lanes
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.table import HALF_INT64, I32, I64
 from tests.support.repeats import repeats
 

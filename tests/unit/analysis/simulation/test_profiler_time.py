@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.simulation import profiler_time
-from tb_privateuse1.trace.lanes import lanes
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests.support.make import op, step, trace
