@@ -43,8 +43,6 @@ from tb_privateuse1.vendors.user_file import OURS, Vendors
 __all__ = ["Pending", "Progress", "Store"]
 
 _LOOK_S = 0.25
-_PARTS_PER_SWEEP = 100
-"""A look at all files of a large cache takes longer than writing a part."""
 
 
 class _NotStored(Exception):
@@ -87,7 +85,7 @@ class Store:
         self._memory = memory
         self._latest: dict[str, tuple[int, str]] = {}
         """Of each trace file the time of change and the key of its latest version."""
-        self._parts_kept = 0
+        self._room = cache_directory.Room()
 
     @functools.cached_property
     def _engine(self) -> Engine:
@@ -232,13 +230,10 @@ class Store:
         return part
 
     def _keep_part(self, part: RankPart, key: str, files: TraceFiles) -> None:
-        """Store a part where it can be; there is room for some more than the bound allows."""
+        """Store a part where it can be."""
         written = next((p for p in self._paths(key, files) if part_file.keep(part, p)), None)
-        with self._lock:
-            self._parts_kept += 1
-            is_time = self._parts_kept % _PARTS_PER_SWEEP == 1
-        if written and is_time:
-            cache_directory.make_room(written.parent, keep=written)
+        if written:
+            self._room.wrote(written)
 
     def _forget_older(self, key: str, files: TraceFiles) -> None:
         """Remove the cached traces of a file's earlier, shorter versions from disk.
@@ -357,7 +352,7 @@ class Store:
             return self._engine.read(reading)
         finally:
             for path in paths:
-                cache_directory.make_room(path.parent, keep=path)
+                self._room.wrote(path)
 
     def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
         left = None
