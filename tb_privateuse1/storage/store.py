@@ -28,11 +28,14 @@ from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.jobs import (
+    EngineUse,
     Job,
     Jobs,
     Pending,
     Phase,
     Progress,
+    Reader,
+    Reads,
     canceled_error,
 )
 from tb_privateuse1.trace.errors import TraceError
@@ -86,6 +89,7 @@ class Store:
         self._latest: dict[str, tuple[int, str]] = {}
         """Of each trace file the time of change and the key of its latest version."""
         self._room = cache_directory.Room()
+        self._reads = Reads(clock)
 
     @functools.cached_property
     def _engine(self) -> Engine:
@@ -157,6 +161,10 @@ class Store:
         if isinstance(error, TraceError):
             raise copy_error(error)
         return job.future.result()
+
+    def engine_use(self) -> EngineUse | None:
+        """Return what was read so far, by whom and how fast; None if nothing was read."""
+        return self._reads.use(self._engine.name) if "_engine" in vars(self) else None
 
     def in_cache(self, files: TraceFiles) -> bool:
         """Return whether a trace is cached on disk; it counts as used now. Raises TraceError."""
@@ -332,25 +340,26 @@ class Store:
         return made
 
     def _read(self, job: Job, claim: Claim | None) -> Trace | RankPart:
+        reader = Reader(self._reads)
+
         def progress(phase: str, done: int, total: int, events: int) -> None:
             if claim:
                 claim.beat()
+            if phase != "waiting":
+                reader.works()
             self._say(job, phase, done, total, events)
 
         paths = self._paths(job.key, job.files)
         reading = Reading(
-            job.files,
-            paths,
-            self.vendors,
-            job.turn,
-            lambda: job.columns,
-            progress,
-            job.runs_in,
-            job.hears,
-        )
+            job.files, paths, self.vendors, job.turn, lambda: job.columns,
+            progress, job.runs_in, job.hears,
+        )  # fmt: skip
         try:
-            return self._engine.read(reading)
+            made = self._engine.read(reading)
+            reader.has_read(job.files.trace.size)
+            return made
         finally:
+            reader.ends()
             for path in paths:
                 self._room.wrote(path)
 
