@@ -287,10 +287,8 @@ class EngineUse(Struct, frozen=True):
     traces: int
     bytes: int
     """Of their files."""
-    readers: int
-    """How many worked at a time, at most."""
     seconds: float
-    """While at least one of them worked."""
+    """While at least one reader worked."""
     reader_seconds: float
     """Of all readers together."""
 
@@ -301,7 +299,7 @@ class Reads:
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         self._lock = threading.Lock()
-        self._traces = self._bytes = self._working = self._most = 0
+        self._traces = self._bytes = self._working = 0
         self._since_s = self._seconds = self._reader_s = 0.0
 
     def use(self, engine: Literal["local", "dask"]) -> EngineUse | None:
@@ -311,9 +309,8 @@ class Reads:
             if self._working:
                 seconds += self.clock() - self._since_s
             use = EngineUse(
-                engine, self._traces, self._bytes, self._most,
-                round(seconds, 3), round(self._reader_s, 3),
-            )  # fmt: skip
+                engine, self._traces, self._bytes, round(seconds, 3), round(self._reader_s, 3)
+            )
         return use if use.traces else None
 
     def count(self, readers: int, now_s: float, reader_s: float = 0.0) -> None:
@@ -323,7 +320,6 @@ class Reads:
                 self._seconds += now_s - self._since_s
             self._since_s = now_s
             self._working += readers
-            self._most = max(self._most, self._working)
             self._reader_s += reader_s
 
     def add(self, size_bytes: int) -> None:
@@ -334,15 +330,17 @@ class Reads:
 
 
 class Reader:
-    """One reader of a store: it waits, works, and ends."""
+    """One reader of a store: it waits, works, waits again if its worker was lost, and ends."""
 
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
         self._since_s: float | None = None
 
-    def works(self) -> None:
-        """Hear that it does not wait any more."""
-        if self._since_s is None:
+    def hears(self, phase: str) -> None:
+        """Hear what it does; all but ``waiting`` is work."""
+        if phase == "waiting":
+            self.ends()
+        elif self._since_s is None:
             self._since_s = self._reads.clock()
             self._reads.count(1, self._since_s)
 
@@ -355,6 +353,7 @@ class Reader:
         if self._since_s is not None:
             now = self._reads.clock()
             self._reads.count(-1, now, now - self._since_s)
+            self._since_s = None
 
 
 def canceled_error(files: TraceFiles) -> TraceError:

@@ -345,8 +345,7 @@ class Store:
         def progress(phase: str, done: int, total: int, events: int) -> None:
             if claim:
                 claim.beat()
-            if phase != "waiting":
-                reader.works()
+            reader.hears(phase)
             self._say(job, phase, done, total, events)
 
         paths = self._paths(job.key, job.files)

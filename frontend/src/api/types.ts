@@ -719,7 +719,6 @@ export interface EngineUse {
   engine: "local" | "dask";
   traces: number;
   bytes: number;
-  readers: number;
   seconds: number;
   reader_seconds: number;
 }

@@ -169,6 +169,7 @@ class DaskEngine:
             while not future.done():
                 self._wait(task, reading)
                 self._look(task, reading)
+            reading.progress("waiting", reading.files.trace.size, reading.files.trace.size, 0)
             return _result(future, reading)
         except BaseException:
             _cancel(future)

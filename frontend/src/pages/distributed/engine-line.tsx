@@ -15,8 +15,9 @@ export function engineTexts(use: EngineUse | null, localReaders: number): string
   if (!use) return [];
   const seconds = Math.max(use.seconds, 1e-3);
   const speed = rate(use.bytes / seconds);
+  const atATime = (use.reader_seconds / seconds).toFixed(1);
   const said = [
-    texts[use.engine](texts.traces(use.traces), bytes(use.bytes), duration(seconds * NS), speed, use.readers),
+    texts[use.engine](texts.traces(use.traces), bytes(use.bytes), duration(seconds * NS), speed, atATime),
   ];
   if (use.engine === "dask")
     said.push(texts.here(duration((use.reader_seconds / localReaders) * NS), localReaders));

@@ -96,9 +96,9 @@ export const parallelism = {
   },
   steps: "Steps",
   read: {
-    local: (traces: string, size: string, time: string, rate: string, readers: number) =>
+    local: (traces: string, size: string, time: string, rate: string, readers: string) =>
       `This machine read ${traces}, ${size}, in ${time} (${rate}), ${readers} at a time.`,
-    dask: (traces: string, size: string, time: string, rate: string, readers: number) =>
+    dask: (traces: string, size: string, time: string, rate: string, readers: string) =>
       `A Dask cluster read ${traces}, ${size}, in ${time} (${rate}), ${readers} at a time.`,
     traces: (n: number) => (n === 1 ? "a trace" : `${count(n)} traces`),
     here: (time: string, readers: number) =>
