@@ -34,7 +34,8 @@ def read_by(use: dict[str, Any], local_readers: int) -> str:
     return (
         f"{who} read {use['traces']} traces, {use['bytes'] / 1e6:.1f} MB, in {seconds:.1f} s "
         f"({use['bytes'] / seconds / 1e6:.1f} MB/s), {busy_s / seconds:.1f} at a time. This "
-        f"machine reads {local_readers} at a time: it would take about {busy_s / local_readers:.1f} s."
+        f"machine reads {local_readers} at a time: it would take about "
+        f"{busy_s / local_readers:.1f} s."
     )
 
 
