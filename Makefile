@@ -29,6 +29,9 @@ demo-live: $(VENV)/.test compiler ## record a fresh run on the reference device,
 	$(WORKLOAD).transformer --out $(LOG)/transformer --truth
 	@exec $(BIN)/tb-privateuse1 demo $(LOG) $(if $(PORT),--port $(PORT))
 
+demo-cluster: $(VENV)/.test ## start a Dask scheduler and two workers, and read a job of 64 ranks through them
+	@exec $(BIN)/python -m tools.demo_cluster $(if $(PORT),--port $(PORT))
+
 samples: $(VENV)/.test ## record examples/runs anew on the reference device
 	rm -rf examples/runs
 	$(WORKLOAD).transformer --out examples/runs/transformer-inferred --worker-name refdev $(SAMPLE)
@@ -164,4 +167,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples quick units test vitest refdevice long coverage mutation check lint types texts bench pictures api new-rule new-view docs build capture-wheel clean machine compiler
+.PHONY: help demo demo-live demo-cluster samples quick units test vitest refdevice long coverage mutation check lint types texts bench pictures api new-rule new-view docs build capture-wheel clean machine compiler

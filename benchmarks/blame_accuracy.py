@@ -6,7 +6,8 @@ Each job (``blame_jobs``) has the noise of a real recording below FOLDER and one
 none. It is named if a culprit has its kind, its ranks and its cause; any other culprit is a
 false accusation. A third of the recordings, by a hash of their names, is for the last check of a
 change only: ``--aside`` takes these instead of the others. ``--files N`` writes the first N jobs of
-at most 16 ranks as trace files, and reads these.
+at most 16 ranks as trace files, and reads these. ``--gap`` leaves files out, or has ranks restarted
+(``blame_gaps``); ``--stages F`` makes the second stage of pipelines F times as long as the first.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from benchmarks import blame_files
-from benchmarks.blame_jobs import PLANTS, Planted, Simulated, parts, simulate
+from benchmarks.blame_gaps import GAPS, Gap, recorded
+from benchmarks.blame_jobs import PLANTS, Planted, Simulated, simulate
 from benchmarks.blame_noise import is_aside, noises
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.views.distributed import Distributed, distributed
@@ -56,10 +58,14 @@ def is_named(planted: Planted, result: Distributed) -> bool:
     return any(is_right(planted, one) for one in result.culprits)
 
 
-def judge(job: Simulated, from_files: bool) -> tuple[bool, bool, Distributed]:
+def judge(
+    job: Simulated, *, from_files: bool = False, gap: Gap = "none"
+) -> tuple[bool, bool, Distributed]:
     """Return whether the cause is named, and whether anybody is accused falsely."""
-    made = blame_files.read_back(job) if from_files else parts(job)
-    result = distributed(tuple(Rank(i, f"w{i}", part) for i, part in enumerate(made)))
+    ranks = recorded(job, gap)
+    if from_files:
+        ranks = tuple(Rank(i, f"w{i}", one) for i, one in enumerate(blame_files.read_back(job)))
+    result = distributed(ranks)
     named = all(is_named(planted, result) for planted in job.plants)
     return named, has_false(job, result), result
 
@@ -79,6 +85,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--aside", action="store_true")
     parser.add_argument("--files", type=int, default=0)
+    parser.add_argument("--gap", choices=GAPS, default="none")
+    parser.add_argument("--stages", type=float, default=1.0)
     parser.add_argument("--verbose", action="store_true", help="print each job that is wrong")
     options = parser.parse_args()
     sources = [one for one in noises(options.folder) if is_aside(one.name) == options.aside]
@@ -90,10 +98,10 @@ def main() -> None:
     files = 0
     for number in range(options.jobs):
         noise, plant = sources[number % len(sources)], PLANTS[number % len(PLANTS)]
-        job = simulate(options.seed * 100_000 + number, noise, plant)
+        job = simulate(options.seed * 100_000 + number, noise, plant, options.stages)
         from_files = files < options.files and job.world <= 16
         files += from_files
-        is_right_job, wrong, result = judge(job, from_files)
+        is_right_job, wrong, result = judge(job, from_files=from_files, gap=options.gap)
         right = is_right_job or plant == "nothing"
         count[plant] += 1
         named[plant] += right

@@ -90,11 +90,12 @@ class Simulated(Struct, frozen=True):
         return float(self.begin[:, -1].max()) / (self.begin.shape[1] - 1)
 
 
-def simulate(seed: int, noise: Noise, plant: Plant) -> Simulated:
+def simulate(seed: int, noise: Noise, plant: Plant, stage_factor: float = 1.0) -> Simulated:
     """Return a job with a random layout, size and place of its cause.
 
     The cause is as large as it takes to make the mean step 5 to 30 % longer than that of the same
-    job without it. A cause that noise hides from the job costs nothing, and is none.
+    job without it. A cause that noise hides from the job costs nothing, and is none. The second
+    stage of a pipeline works ``stage_factor`` times as long as the first.
     """
     random = np.random.default_rng(seed)
     layouts: tuple[Layout, ...] = ("dp", "overlapped", "tp", "pp")
@@ -104,6 +105,8 @@ def simulate(seed: int, noise: Noise, plant: Plant) -> Simulated:
     steps = int(random.integers(6, 13))
     rounds = _rounds(layout, world)
     work, transfers = _times(random, noise, rounds, world, steps)
+    if layout == "pp":
+        work[world // 2 :] *= stage_factor
     planted = _place(plant, random, rounds, world)
     wanted = float(random.uniform(0.05, 0.3))
 

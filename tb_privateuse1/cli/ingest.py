@@ -38,6 +38,10 @@ _log = logging.getLogger(__name__)
 _LOOK_S = 0.1
 _START_BYTES = 40_000_000
 """A reader could read about so much in the time that it takes to start."""
+_LONG_S = 60.0
+"""Who waits longer hears of clusters."""
+_JUDGED_S = 5.0
+"""The time that is left is not estimated before."""
 _PACKED = 12
 """How many bytes there are about in one of a packed file."""
 
@@ -149,7 +153,7 @@ def _ingest(options: argparse.Namespace) -> int:
         on_progress=lambda files, progress: by_path[files.trace.path].hears(progress),
         vendors=known,
     )
-    work = _Work(store, tasks, options.force)
+    work = _Work(store, tasks, force=options.force, hints=engine.name == "local")
     with Line(sys.stderr).open() as line:
         try:
             work.run(min(at_a_time, len(tasks)), line)
@@ -170,12 +174,13 @@ def _ingest(options: argparse.Namespace) -> int:
 class _Work:
     """Has a store read traces, as many at a time as it has readers."""
 
-    def __init__(self, store: Store, tasks: Sequence[_Task], force: bool) -> None:
+    def __init__(self, store: Store, tasks: Sequence[_Task], *, force: bool, hints: bool) -> None:
         self._store = store
         self._tasks = tasks
         self._force = force
         self._began_s = time.monotonic()
         self._stop = threading.Event()
+        self._hints = hints
 
     def run(self, jobs: int, line: Line) -> None:
         """Read them all, the largest first: the last ones then end at about the same time."""
@@ -193,7 +198,12 @@ class _Work:
                     left -= 1
                 except Empty:
                     pass
-                line.show(self._state(left))
+                state = self._state(left)
+                if self._hints and (hint := cluster_hint(state)):
+                    line.clear()
+                    _say(hint)
+                    self._hints = False
+                line.show(state)
         finally:
             self._stop.set()
             self._store.close()
@@ -271,6 +281,22 @@ class _Work:
             elapsed_s=time.monotonic() - self._began_s,
             effort=sum(task.share * task.effort for task in read) / effort if effort else 1.0,
         )
+
+
+def cluster_hint(state: State) -> str | None:
+    """Return what to do where this machine takes longer than a minute; None where it does not.
+
+    By the share of the work that is done after some seconds.
+    """
+    if state.elapsed_s < _JUDGED_S or not 0 < state.share < 1:
+        return None
+    expected_s = state.elapsed_s / state.share
+    if expected_s <= _LONG_S:
+        return None
+    return (
+        f"this machine takes about {duration(expected_s)} in all: a cluster reads many traces at a "
+        "time, with --engine dask://HOST:PORT (docs/guide/cluster.md)"
+    )
 
 
 def _failure(task: _Task, error: TraceError) -> Failure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from tb_privateuse1.storage.jobs import EngineUse
 from tb_privateuse1.trace.findings import Finding
 
 
@@ -44,6 +45,10 @@ class Extras(Struct, frozen=True):
     sql_allowed: bool
     running_jobs: int | None
     """How many jobs can be asked for a recording; null: this client may not ask."""
+    read: EngineUse | None
+    """What was read since the server started; null: nothing."""
+    local_readers: int
+    """How many traces this machine reads at a time without a cluster."""
 
 
 class AskedRecording(Struct, frozen=True):

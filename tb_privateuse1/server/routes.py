@@ -41,6 +41,7 @@ from tb_privateuse1.server.messages import (
 from tb_privateuse1.server.record_permission import Permission
 from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.storage import disk_cache
+from tb_privateuse1.storage.engines import local_readers
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -206,6 +207,8 @@ class Routes:
             sql.installed(),
             self._answers_sql(request),
             self._record.count(request),
+            self._store.engine_use(),
+            local_readers(),
         )
 
     def _export(self, request: Request, _: str) -> Response:

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,8 @@ STALL_S = 300.0
 _OLD_S = 86_400.0
 _SWEPT = 5
 """How often a new file may be swept before its writer has locked it."""
+_FILES_PER_LOOK = 100
+"""A look at all files of a large cache takes longer than to write a part."""
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _log = logging.getLogger(__name__)
 
@@ -166,18 +169,20 @@ def touch(path: Path) -> None:
         os.utime(path)
 
 
-def make_room(directory: Path, keep: Path | None = None) -> None:
+def make_room(directory: Path, keep: Path | None = None) -> tuple[int, int]:
     """Remove what dead writers left, then what was not used for longest, down to the bounds.
 
     These are ``limit_bytes`` for traces and ``part_limit_bytes`` for parts, and never more
     than is free on the disk. ``keep`` stays with its part, even if it is larger alone. What cannot
-    be removed (another user's) is passed over.
+    be removed (another user's) is passed over. Returns how many bytes of traces and of parts there
+    is room for then.
     """
     try:
         traces, parts = _stored(directory)
         bounds = _bounds(directory, traces, parts)
     except OSError:  # deleted meanwhile, or closed to us
-        return
+        return 0, 0
+    room = []
     kept = (keep, keep and part_path(keep))
     for stored, bound in zip((traces, parts), bounds, strict=True):
         total = sum(size for _, size, _ in stored)
@@ -186,6 +191,47 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
                 break
             if path not in kept and evict(path):
                 total -= size
+        room.append(bound - total)
+    return room[0], room[1]
+
+
+class Room:
+    """Keeps directories within their bounds, without a look at all files for each new one.
+
+    A thousand traces would be two million looks. Its methods may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left: dict[Path, tuple[int, int, int]] = {}
+        """By directory the bytes of traces and of parts, and the files, until the next look."""
+        self._limits = (limit_bytes(), part_limit_bytes())
+
+    def wrote(self, path: Path) -> None:
+        """Look at a directory if a trace that was written there may be too much, with its part.
+
+        Half of the room that was found is for other servers that write there.
+        """
+        size = sum(map(_size, (path, pyramid_path(path))))
+        with self._lock:
+            limits = (limit_bytes(), part_limit_bytes())
+            if limits != self._limits:
+                self._left, self._limits = {}, limits
+            traces, parts, files = self._left.get(path.parent, (0, 0, 0))
+            left = traces - 2 * size, parts - 2 * _size(part_path(path)), files - 1
+            self._left[path.parent] = left
+        if min(left) <= 0:
+            room = make_room(path.parent, keep=path)
+            with self._lock:
+                self._left[path.parent] = (*room, _FILES_PER_LOOK)
+
+
+def _size(path: Path) -> int:
+    """Return a file's bytes; 0 if it does not exist."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def give_up(directory: Path, wanted_bytes: int) -> int:

@@ -29,11 +29,14 @@ from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.ingest import CHANGED, unreadable_error
 from tb_privateuse1.storage.jobs import (
+    EngineUse,
     Job,
     Jobs,
     Pending,
     Phase,
     Progress,
+    Reader,
+    Reads,
     canceled_error,
 )
 from tb_privateuse1.trace.errors import TraceError
@@ -44,8 +47,6 @@ from tb_privateuse1.vendors.user_file import OURS, Vendors
 __all__ = ["Pending", "Progress", "Store"]
 
 _LOOK_S = 0.25
-_PARTS_PER_SWEEP = 100
-"""A look at all files of a large cache takes longer than writing a part."""
 
 
 class _NotStored(Exception):
@@ -88,7 +89,8 @@ class Store:
         self._memory = memory
         self._latest: dict[str, tuple[int, str]] = {}
         """Of each trace file the time of change and the key of its latest version."""
-        self._parts_kept = 0
+        self._room = cache_directory.Room()
+        self._reads = Reads(clock)
 
     @functools.cached_property
     def _engine(self) -> Engine:
@@ -164,6 +166,10 @@ class Store:
             raise copy_error(error)
         return job.future.result()
 
+    def engine_use(self) -> EngineUse | None:
+        """Return what was read so far, by whom and how fast; None if nothing was read."""
+        return self._reads.use(self._engine.name) if "_engine" in vars(self) else None
+
     def in_cache(self, files: TraceFiles) -> bool:
         """Return whether a trace is cached on disk; it counts as used now. Raises TraceError."""
         files, key = _current(files, self.vendors)
@@ -236,13 +242,10 @@ class Store:
         return part
 
     def _keep_part(self, part: RankPart, key: str, files: TraceFiles) -> None:
-        """Store a part where it can be; there is room for some more than the bound allows."""
+        """Store a part where it can be."""
         written = next((p for p in self._paths(key, files) if part_file.keep(part, p)), None)
-        with self._lock:
-            self._parts_kept += 1
-            is_time = self._parts_kept % _PARTS_PER_SWEEP == 1
-        if written and is_time:
-            cache_directory.make_room(written.parent, keep=written)
+        if written:
+            self._room.wrote(written)
 
     def _forget_older(self, key: str, files: TraceFiles) -> None:
         """Remove the cached traces of a file's earlier, shorter versions from disk.
@@ -341,27 +344,27 @@ class Store:
         return made
 
     def _read(self, job: Job, claim: Claim | None) -> Trace | RankPart:
+        reader = Reader(self._reads)
+
         def progress(phase: str, done: int, total: int, events: int) -> None:
             if claim:
                 claim.beat()
+            reader.hears(phase)
             self._say(job, phase, done, total, events)
 
         paths = self._paths(job.key, job.files)
         reading = Reading(
-            job.files,
-            paths,
-            self.vendors,
-            job.turn,
-            lambda: job.columns,
-            progress,
-            job.runs_in,
-            job.hears,
-        )
+            job.files, paths, self.vendors, job.turn, lambda: job.columns,
+            progress, job.runs_in, job.hears,
+        )  # fmt: skip
         try:
-            return self._engine.read(reading)
+            made = self._engine.read(reading)
+            reader.has_read(job.files.trace.size)
+            return made
         finally:
+            reader.ends()
             for path in paths:
-                cache_directory.make_room(path.parent, keep=path)
+                self._room.wrote(path)
 
     def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
         left = None

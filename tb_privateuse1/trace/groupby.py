@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import containing, lookup, starts_run
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import NONE, OPERATOR, Ops, Trace
 from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 
@@ -62,14 +63,20 @@ def _grouped(group: I32 | I64, values: NDArray[T]) -> tuple[I32 | I64, NDArray[T
 def containing_by(group: I32 | I64, starts: I64, ends: I64, at_group: I32 | I64, at: I64) -> I64:
     """Return the range [start, end) of the same group that contains each instant, or ``NONE``.
 
-    The edges are those of ``columns.containing``; the ranges may be in any order.
+    The edges are those of ``columns.containing``; the ranges may be in any order. Groups are small
+    numbers, as those of threads are.
     """
     row = np.full(len(at), NONE, np.int64)
-    for value, ranges in split_by_value(group):
-        asked = np.flatnonzero(at_group == value)
-        by_start = ranges[np.argsort(starts[ranges], kind="stable")]
-        around = containing(starts[by_start], ends[by_start], at[asked])
-        row[asked] = lookup(by_start, around, NONE)
+    if not len(group):
+        return row
+    for axis in lanes((group, starts), (group, ends), (at_group, at)):
+        ranges = np.arange(len(group))[axis.has(group)]
+        asked = np.arange(len(at))[axis.has(at_group)]
+        first = axis.place(group[ranges], starts[ranges])
+        order = np.argsort(first, kind="stable")
+        last = axis.place(group[ranges], ends[ranges])[order]
+        around = containing(first[order], last, axis.place(at_group[asked], at[asked]))
+        row[asked] = lookup(ranges[order], around, NONE)
     return row
 
 

@@ -22,6 +22,7 @@ _WORTH_SPLITTING = 2000
 _SEPARATOR = ";"
 """Of a text's parts: of the frames of a stack, often in many stacks."""
 _SCALARS = {str, Text, bool, int, float, type(None)}
+_LISTS = {tuple, list}
 _INTEGERS = (np.int8, np.int16, np.int32)
 _EXACT = 1 << 53
 """Whole numbers up to it are exact in float64, the only number that JavaScript has."""
@@ -32,14 +33,13 @@ def pack(value: Any) -> Any:
 
     The values are an array where all are numbers; ``{"$values": [values, index of each row's]}``
     where they repeat; ``{"$parts": [parts, indices, how many each text has]}`` where texts have
-    parts that repeat (0: null); else a list. A list of numbers is ``{"$list": array}``.
+    parts that repeat (0: null); ``{"$lists": [items of all, how many each has]}`` where they are
+    lists; else a list. A list of numbers is ``{"$list": array}``.
     """
     if isinstance(value, tuple | list):
         if len(value) < _WORTH_PACKING or len(set(map(type, value))) > 1:
             return [pack(one) for one in value]
-        if isinstance(value[0], Struct):
-            return {"$rows": _columns(value)}
-        column = _column(value)
+        column = _items(value)
         return {"$list": column} if isinstance(column, np.ndarray) else column
     if isinstance(value, Struct):
         kind: Any = type(value)
@@ -55,6 +55,11 @@ def _columns(rows: Sequence[Any]) -> dict[str, Any]:
     return {name: _column(column) for name, column in zip(names, columns, strict=True)}
 
 
+def _items(values: Sequence[Any]) -> Any:
+    """Return values of one type: the columns of a table, or one column."""
+    return {"$rows": _columns(values)} if isinstance(values[0], Struct) else _column(values)
+
+
 def _column(values: Sequence[Any]) -> Any:
     kinds = set(map(type, values))
     if kinds == {float}:
@@ -64,7 +69,16 @@ def _column(values: Sequence[Any]) -> Any:
         return _whole_numbers(values)
     if kinds <= _SCALARS:
         return _repeated(values)
-    return [pack(one) for one in values]
+    return _joined(values) if kinds <= _LISTS else [pack(one) for one in values]
+
+
+def _joined(values: Sequence[Sequence[Any]]) -> Any:
+    """Return the items of all lists as one column, if that is less: each list may have few."""
+    items = [item for one in values for item in one]
+    if 0 < len(items) < _WORTH_PACKING or len(set(map(type, items))) > 1:
+        return [pack(one) for one in values]
+    counts = _whole_numbers([len(one) for one in values])
+    return {"$lists": [_items(items) if items else [], counts]}
 
 
 def _whole_numbers(values: Sequence[int]) -> Any:

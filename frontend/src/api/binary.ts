@@ -14,12 +14,13 @@ const OF: Readonly<Record<string, (buffer: ArrayBuffer, at: number, n: number) =
 
 type Values = ArrayLike<unknown>;
 
-/** What stands in the JSON for a column and a list of numbers, for values and parts that repeat, and for a table. */
+/** What stands in the JSON for a column and a list of numbers, for values and parts that repeat, for lists, and for a table. */
 interface Packed {
   $column?: [string, number, number];
   $list?: Values;
   $values?: [Values, ArrayLike<number>];
   $parts?: [string[], ArrayLike<number>, ArrayLike<number>];
+  $lists?: [Values, ArrayLike<number>];
   $rows?: Record<string, Values>;
 }
 
@@ -31,7 +32,7 @@ export function unpack(buffer: ArrayBuffer): unknown {
   const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
   const base = Math.ceil((4 + length) / 8) * 8;
   return JSON.parse(text, (_key, value: unknown) => {
-    const { $column, $list, $values, $parts, $rows } = (value as Packed | null) ?? {};
+    const { $column, $list, $values, $parts, $lists, $rows } = (value as Packed | null) ?? {};
     if ($column) {
       const make = OF[$column[0]];
       if (!make) throw new RangeError(`a column of ${$column[0]}`);
@@ -40,6 +41,7 @@ export function unpack(buffer: ArrayBuffer): unknown {
     if ($list) return Array.from($list);
     if ($values) return Array.from($values[1], (at) => $values[0][at]);
     if ($parts) return textsOf(...$parts);
+    if ($lists) return listsOf(...$lists);
     return $rows ? rowsOf($rows) : value;
   });
 }
@@ -51,6 +53,12 @@ function rowsOf(fields: Record<string, Values>): object[] {
   return Array.from({ length: count }, (_, at) =>
     Object.fromEntries(columns.map(([name, values]) => [name, values[at]])),
   );
+}
+
+/** Lists from the items of all of them, and how many each has. */
+function listsOf(items: Values, counts: ArrayLike<number>): unknown[][] {
+  let at = 0;
+  return Array.from(counts, (count) => Array.from({ length: count }, () => items[at++]));
 }
 
 /** Texts from their parts: the indices of all of them, and how many each text has; none: null. */

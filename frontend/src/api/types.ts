@@ -767,6 +767,15 @@ export interface DroppedClaim {
   ts_ns: number;
 }
 
+/** The traces that were read since the server started, and how fast. */
+export interface EngineUse {
+  engine: "local" | "dask";
+  traces: number;
+  bytes: number;
+  seconds: number;
+  reader_seconds: number;
+}
+
 /** A row of a table and its record. Null: not known, or of no meaning for such an event. */
 export interface EventRecord {
   file: string;
@@ -856,6 +865,8 @@ export interface Extras {
   sql_installed: boolean;
   sql_allowed: boolean;
   running_jobs: number | null;
+  read: EngineUse | null;
+  local_readers: number;
 }
 
 /** One line of the device's or the run's description. */

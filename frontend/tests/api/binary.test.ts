@@ -37,14 +37,15 @@ test("a table is rows again", () => {
     },
     count: { $column: ["int8", 0, 3] },
     inner: [[1], [], [{ deep: true }]],
+    classes: { $lists: [{ $rows: { name: ["idle", "python"] } }, [1, 0, 1]] },
   };
   const bytes = new Uint8Array([4, 5, 6, 0, 0, 0, 0, 0]);
   expect(unpack(packed({ total: 15, rows: { $rows: rows } }, bytes))).toEqual({
     total: 15,
     rows: [
-      { name: "gemm", stack: "a;b", count: 4, inner: [1] },
-      { name: null, stack: null, count: 5, inner: [] },
-      { name: "gemm", stack: "", count: 6, inner: [{ deep: true }] },
+      { name: "gemm", stack: "a;b", count: 4, inner: [1], classes: [{ name: "idle" }] },
+      { name: null, stack: null, count: 5, inner: [], classes: [] },
+      { name: "gemm", stack: "", count: 6, inner: [{ deep: true }], classes: [{ name: "python" }] },
     ],
   });
 });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 from msgspec import Struct
@@ -37,9 +37,12 @@ def find_slow_groups(job: Job, error_rate: float, floor_ns: float) -> list[SlowG
     """Return groups that transfer at least ``floor_ns`` per step longer than their siblings.
 
     Siblings make the same kinds and sizes of calls in groups of the same size. The transfer is what
-    the last rank to come takes (``MatchedCalls``), so that slow ranks have no effect.
+    the last rank to come takes (``MatchedCalls``), so that slow ranks have no effect. A group with
+    a rank that is not recorded is compared with, and not named: if that rank comes last, what the
+    others take is their wait for it.
     """
     members = job.members()
+    partial = _partly_recorded(job, members)
     siblings = [names for names in _siblings(job).values() if len(names) > 1]
     transfers = _transfers(job)
     tests = sum(map(len, siblings))
@@ -56,6 +59,8 @@ def find_slow_groups(job: Job, error_rate: float, floor_ns: float) -> list[SlowG
         p_value = np.minimum(compared.p_value * tests, 1.0)
         chosen = (p_value <= error_rate) & compared.stands_out & (typical > _LEAST_SHARE * usual)
         for i in np.flatnonzero(chosen).tolist():
+            if names[i] in partial:
+                continue
             rows, excess = members[names[i]], compared.excess_ns[i]
             hidden = float(np.median(np.nanmean(exposed[rows], axis=1)))
             cost = min(float(typical[i]), hidden)
@@ -78,6 +83,15 @@ def _matched(names: list[str], transfers: dict[str, F64]) -> tuple[list[str], F6
     steps = (values > 0).sum(axis=1)
     kept = steps >= np.median(steps)
     return [name for name, is_kept in zip(names, kept, strict=True) if is_kept], values[kept]
+
+
+def _partly_recorded(job: Job, members: Mapping[str, I64]) -> set[str]:
+    """Return the groups that have more ranks than are recorded."""
+    return {
+        shape.label.group
+        for shape in job.calls.shapes
+        if len(members.get(shape.label.group, ())) < (shape.group_size or 0)
+    }
 
 
 def _siblings(job: Job) -> dict[Hashable, list[str]]:

@@ -12,11 +12,13 @@ from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.simulation import scopes
 from tb_privateuse1.analysis.simulation.changes import Kind
+from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.path_classes import Path
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64
 
@@ -48,9 +50,12 @@ def scope_on_path(path: Path, scope: Scope) -> int:
     spent = path.end_ns - path.start_ns
     ran = np.flatnonzero(np.isin(path.time_class, _RAN))
     total = round(float((spent[ran] * scope.kernels[path.row[ran]]).sum()))
-    for thread, set_ in scope.ranges.by_thread():
-        own = path.thread == thread
-        total += int(intervals.covered_length(set_, path.start_ns[own], path.end_ns[own]).sum())
+    own = scope.ranges.covered()
+    pieces = Ranges(path.thread.astype(np.int32), path.start_ns, path.end_ns)
+    for axis in lanes(
+        *((one.thread, at) for one in (own, pieces) for at in (one.start_ns, one.end_ns))
+    ):
+        total += int(intervals.covered_length(own.on(axis), *pieces.on(axis)).sum())
     return total
 
 

@@ -25,9 +25,10 @@ from tb_privateuse1.analysis.simulation.profiler_time import Shares, profiler_sh
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, groupby
-from tb_privateuse1.trace.columns import containing, latest_before, lookup
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import latest_before, lookup
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -306,12 +307,7 @@ def _number(trace: Trace, name: str) -> int:
 
 def _inside(trace: Trace, ranges: Ranges) -> Bools:
     """Return which operators begin in one of the ranges, on its thread."""
-    ops = trace.ops
-    found = np.zeros(len(ops), np.bool_)
-    for thread, (starts, ends) in ranges.by_thread():
-        rows = np.flatnonzero(ops.thread == thread)
-        found[rows] = containing(starts, ends, ops.start_ns[rows]) >= 0
-    return found
+    return ranges.contain(trace.ops.thread, trace.ops.start_ns)
 
 
 def _launched(trace: Trace, ops: Bools) -> Shares:
@@ -352,10 +348,13 @@ def calling_code(trace: Trace, ranges: Ranges) -> Ranges:
     ops, launches = trace.ops, trace.launches
     work = Ranges.of(ops, ops.kind == OPERATOR).and_(Ranges.of(launches, np.arange(len(launches))))
     start = ranges.start_ns.copy()
-    own = dict(groupby.split_by_value(work.thread))
-    for thread, rows in groupby.split_by_value(ranges.thread):
-        inside = own.get(thread, rows[:0])
-        edges = np.sort(np.concatenate((work.start_ns[inside], work.end_ns[inside])))
-        at = latest_before(edges, start[rows])
-        start[rows] = np.where(at >= 0, lookup(edges, at, 0), start[rows])
+    begun = (ranges.thread, ranges.start_ns)
+    for axis in lanes((work.thread, work.start_ns), (work.thread, work.end_ns), begun):
+        rows = axis.has(ranges.thread)
+        thread = ranges.thread[rows]
+        edges = np.sort(np.concatenate(work.on(axis)), kind="stable")
+        at = latest_before(edges, axis.place(thread, start[rows]))
+        last_thread, last_ns = axis.instants(edges)
+        own = lookup(last_thread, at, NONE) == thread
+        start[rows] = np.where(own, lookup(last_ns, at, 0), start[rows])
     return Ranges(ranges.thread, start, ranges.end_ns)

@@ -30,6 +30,11 @@ class Points(Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.at_ns)
 
+    @property
+    def since_ns(self) -> I64:
+        """The time of the point before each on its thread; of the first one its own."""
+        return np.where(self.before >= 0, self.at_ns[self.before], self.at_ns)
+
 
 class Collected:
     """Points in the order of their discovery, before they are sorted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup, mask_of
 from tb_privateuse1.trace.groupby import maxima
+from tb_privateuse1.trace.intervals import Lanes, lanes
 from tb_privateuse1.trace.model import MEMCPY, NONE, Frames, Kernels, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -44,16 +45,48 @@ class Ranges(Struct, frozen=True):
 
     def and_(self, other: Ranges) -> Ranges:
         """Return the ranges of both."""
-        return Ranges(
-            np.concatenate((self.thread, other.thread)),
-            np.concatenate((self.start_ns, other.start_ns)),
-            np.concatenate((self.end_ns, other.end_ns)),
+        return join_ranges((self, other))
+
+    def covered(self) -> Ranges:
+        """Return disjoint ranges that cover the same time, by thread and start."""
+        parts = [_NO_RANGES]
+        for axis in lanes((self.thread, self.start_ns), (self.thread, self.end_ns)):
+            starts, ends = intervals.union(*self.on(axis))
+            thread, start_ns = axis.instants(starts)
+            parts.append(Ranges(thread, start_ns, axis.instants(ends)[1]))
+        return join_ranges(parts)
+
+    def on(self, axis: Lanes) -> intervals.Set:
+        """Return the starts and ends on an axis, of ranges of its threads."""
+        rows = axis.has(self.thread)
+        thread = self.thread[rows]
+        return axis.place(thread, self.start_ns[rows]), axis.place(thread, self.end_ns[rows])
+
+    def contain(self, thread: I32, at_ns: I64) -> Bools:
+        """Return which instants of threads are in a range or at its start."""
+        own = self.covered()
+        found: Bools = (
+            groupby.containing_by(own.thread, own.start_ns, own.end_ns, thread, at_ns) >= 0
         )
+        return found
 
     def by_thread(self) -> Iterator[tuple[int, intervals.Set]]:
         """Yield each thread and the time that its ranges cover."""
         for thread, rows in groupby.split_by_value(self.thread):
             yield thread, intervals.union(self.start_ns[rows], self.end_ns[rows])
+
+
+_NOTHING = np.empty(0, np.int64)
+_NO_RANGES = Ranges(_NOTHING.astype(np.int32), _NOTHING, _NOTHING)
+
+
+def join_ranges(parts: Sequence[Ranges]) -> Ranges:
+    """Return the ranges of all parts, which must not be empty."""
+    return Ranges(
+        np.concatenate([part.thread for part in parts]),
+        np.concatenate([part.start_ns for part in parts]),
+        np.concatenate([part.end_ns for part in parts]),
+    )
 
 
 class Submissions(Struct, frozen=True):

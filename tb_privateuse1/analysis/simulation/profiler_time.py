@@ -6,6 +6,8 @@ is its own work, and little else where ranges are dense.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,11 +16,12 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.simulation.host_points import Points
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.intervals import Lanes, lanes
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I32, I64
 
 Shares = NDArray[np.float64]
 
@@ -61,27 +64,38 @@ def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) ->
     """
     events = find_events(trace)
     of_frames = _driving_ranges(trace)[1]
-    counted = _by_thread(of_frames) if of_stacks else events.by_thread
-    taken = events.usual_ns * events_before(replace(events, by_thread=counted), points)
+    if of_stacks:
+        thread, at_ns = _edges(of_frames)
+        events = replace(events, thread=thread, at_ns=at_ns)
+    taken = events.usual_ns * events_before(events, points)
     return np.minimum(taken / np.maximum(points.gap_ns, 1), MOST)
 
 
 class Events(Struct, frozen=True):
     """Starts and ends of recorded ranges, at which the profiler works."""
 
-    by_thread: dict[int, I64]
+    thread: I32
+    at_ns: I64
     """Their instants in order, by thread."""
     usual_ns: float
     """What the profiler takes for each."""
     most_ns: float
     """What it may take."""
 
-    def until(self, thread: int, at_ns: I64) -> Shares:
-        """Return how many events a thread has until some instants; one there counts half."""
-        own = self.by_thread.get(thread, np.empty(0, np.int64))
-        before, since = (np.searchsorted(own, at_ns, side=side) for side in ("left", "right"))
-        found: Shares = (before + since) / 2
-        return found
+    def count_until(self, axis: Lanes) -> Callable[[I64], Shares]:
+        """Return a function that counts the events before places of an axis; one there is half.
+
+        Those of the threads before count as well: only differences say something.
+        """
+        rows = axis.has(self.thread)
+        own = axis.place(self.thread[rows], self.at_ns[rows])
+
+        def until(place: I64) -> Shares:
+            before, since = (np.searchsorted(own, place, side=side) for side in ("left", "right"))
+            found: Shares = (before + since) / 2
+            return found
+
+        return until
 
 
 @memoize
@@ -89,33 +103,34 @@ def find_events(trace: Trace) -> Events:
     """Return the events of threads that drive the device, and what the profiler takes for each."""
     ranges = _driving_ranges(trace)[0]
     if not len(ranges.thread):
-        return Events({}, 0.0, 0.0)
-    by_thread = _by_thread(ranges)
-    between = np.concatenate([np.diff(own) for own in by_thread.values()])
+        return Events(ranges.thread, ranges.start_ns, 0.0, 0.0)
+    thread, at_ns = _edges(ranges)
+    between = np.diff(at_ns)[np.diff(thread) == 0]
     usual, most = np.percentile(between, (USUAL, COSTLY)).tolist()
-    return Events(by_thread, min(usual, _MOST_EVENT_NS / 2), min(most, _MOST_EVENT_NS / 2))
+    return Events(thread, at_ns, min(usual, _MOST_EVENT_NS / 2), min(most, _MOST_EVENT_NS / 2))
 
 
-def _by_thread(ranges: Ranges) -> dict[int, I64]:
-    """Return the starts and ends of ranges in order, by thread.
+def _edges(ranges: Ranges) -> tuple[I32, I64]:
+    """Return the threads and times of the starts and ends of ranges, in order.
 
     The edges are made of a few runs in order, which a stable sort merges.
     """
-    edges = np.concatenate((ranges.start_ns, ranges.end_ns))
-    thread = np.concatenate((ranges.thread, ranges.thread))
-    return {
-        one: np.sort(edges[rows], kind="stable") for one, rows in groupby.split_by_value(thread)
-    }
+    parts = [(ranges.thread[:0], ranges.start_ns[:0])]
+    for axis in lanes((ranges.thread, ranges.start_ns), (ranges.thread, ranges.end_ns)):
+        parts.append(axis.instants(np.sort(np.concatenate(ranges.on(axis)), kind="stable")))
+    thread, at_ns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return thread, at_ns
 
 
 def events_before(events: Events, points: Points) -> Shares:
     """Return the number of events on its thread between each point and the one before it."""
     found = np.zeros(len(points))
-    for one in events.by_thread:
-        low, high = np.searchsorted(points.thread, [one, one + 1])
-        at, before = points.at_ns[low:high], points.before[low:high]
-        since = np.where(before >= 0, points.at_ns[before], at)
-        found[low:high] = events.until(one, at) - events.until(one, since)
+    since_ns = points.since_ns
+    for axis in lanes((points.thread, points.at_ns), (events.thread, events.at_ns)):
+        rows = axis.has(points.thread)
+        until, thread = events.count_until(axis), points.thread[rows]
+        at, since = axis.place(thread, points.at_ns[rows]), axis.place(thread, since_ns[rows])
+        found[rows] = until(at) - until(since)
     return found
 
 
@@ -148,5 +163,4 @@ def profiler_ns(trace: Trace, instants: intervals.Set) -> int:
 
 
 def _is_known(events: Events) -> bool:
-    count = sum(len(own) for own in events.by_thread.values())
-    return count >= 2 * _FEWEST and 2 * events.usual_ns < _MOST_EVENT_NS
+    return len(events.at_ns) >= 2 * _FEWEST and 2 * events.usual_ns < _MOST_EVENT_NS

@@ -7,8 +7,7 @@ there or not: its removal is a change of the program, as that of an operator is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -21,13 +20,14 @@ from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER, Clas
 from tb_privateuse1.analysis.account.classification import KINDS as DEVICE_CLASSES
 from tb_privateuse1.analysis.simulation import delays
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, WAIT, Graph
-from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
+from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges, join_ranges
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import containing, latest_not_after, lookup, starts_run
+from tb_privateuse1.trace.intervals import Lanes, lanes
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -92,11 +92,11 @@ def join_scopes(scopes: Sequence[Scope]) -> Scope:
 
 def outside_of(scope: Scope, times: intervals.Set) -> Scope:
     """Return a scope without some times of host threads."""
-    left = no_ranges()
+    left = [no_ranges()]
     for thread, own in scope.ranges.by_thread():
         start, end = intervals.subtract(own, times)
-        left = left.and_(Ranges(np.full(len(start), thread, np.int32), start, end))
-    return replace(scope, ranges=left)
+        left.append(Ranges(np.full(len(start), thread, np.int32), start, end))
+    return replace(scope, ranges=join_ranges(left))
 
 
 def are_nested(one: Scope, other: Scope) -> bool:
@@ -154,47 +154,41 @@ def host_times(trace: Trace) -> ClassIntervals:
 
 
 class Pace(Struct, frozen=True):
-    """The factors of one thread's time: ``factor[i]`` from ``at_ns[i]`` to the next; 1 before.
+    """The factors of threads' time: ``factor[i]`` from ``at[i]`` to the next; 1 before.
+
+    ``at`` are places on an axis (``Lanes``). The last factor of a thread is 1, too.
 
     Between two points of a graph a thread may do much: on a CPU alone, a whole step. So which
     changes meet, and where the profiler's events are, shares of that time do not say.
     """
 
-    at_ns: I64
+    at: I64
     factor: Shares
 
-    def lost(self, amount: Callable[[I64], Shares | I64], at_ns: I64) -> Shares:
-        """Return what the factors take of an amount until some instants, in its unit.
+    def lost(self, amount: Callable[[I64], Shares | I64], at: I64) -> Shares:
+        """Return what the factors take of an amount until some places, in its unit.
 
-        ``amount`` returns how much there is until each of some instants: it never decreases.
+        ``amount`` returns how much there is until each of some places: it never decreases.
         """
-        here, away = amount(self.at_ns), 1 - self.factor
+        here, away = amount(self.at), 1 - self.factor
         before = np.concatenate(([0.0], np.cumsum(away[:-1] * np.diff(here))))
-        piece = latest_not_after(self.at_ns, at_ns)
+        piece = latest_not_after(self.at, at)
         own = np.maximum(piece, 0)
-        lost = before[own] + away[own] * (amount(at_ns) - here[own])
+        lost = before[own] + away[own] * (amount(at) - here[own])
         return np.where(piece >= 0, lost, 0.0)
 
 
-def find_paces(made: Sequence[tuple[Ranges, float]]) -> dict[int, Pace]:
-    """Return the pace of each thread that ranges with their factors are on.
+def find_pace(axis: Lanes, made: Sequence[tuple[Ranges, float]]) -> Pace:
+    """Return the pace of an axis's threads by disjoint ranges in order, with their factors.
 
     Factors multiply where ranges of several entries overlap.
     """
-    found: dict[int, list[tuple[intervals.Set, float]]] = {}
-    for ranges, factor in made:
-        for thread, times in ranges.by_thread():
-            if len(times[0]):
-                found.setdefault(thread, []).append((times, factor))
-    return {thread: _pace(own) for thread, own in found.items()}
-
-
-def _pace(made: list[tuple[intervals.Set, float]]) -> Pace:
-    edges = np.concatenate([edge for times, _ in made for edge in times])
+    sets = [(ranges.on(axis), factor) for ranges, factor in made]
+    edges = np.concatenate([edge for times, _ in sets for edge in times])
     edges = np.sort(edges, kind="stable")  # merges the starts and ends, which are in order
     edges = edges[starts_run(edges)]
     factor = np.ones(len(edges))
-    for (starts, ends), each in made:
+    for (starts, ends), each in sets:
         factor[containing(starts, ends, edges) >= 0] *= each
     return Pace(edges, factor)
 
@@ -222,7 +216,7 @@ class Factors:
     def scale(self, scope: Scope, factor: float) -> None:
         """Multiply what is in a scope."""
         graph = self._graph
-        self._made.append((scope.ranges, factor))
+        self._made.append((scope.ranges.covered(), factor))
         self.device *= 1 - (1 - factor) * scope.kernels
         kind = graph.edges.kind
         for name in scope.between:
@@ -249,7 +243,7 @@ class Factors:
         delay, at = _scaled(recorded.delay, self.delays), recorded.at.copy()
         length[n:] = _scaled(length[n:], self.device)
         events = recorded.events.copy()
-        host, kept = self._on_host(find_paces(self._made))
+        host, kept = self._on_host()
         gap[:n] = _scaled(gap[:n], host)
         events[:n] *= kept
         gap[n:] = _scaled(gap[n:], self.pauses)
@@ -261,24 +255,32 @@ class Factors:
         edge_gap = np.where(no_wait, NEVER, _scaled(recorded.edge_gap, self.edges))
         return Weights(length, gap, delay, edge_gap, at, events)
 
-    def _on_host(self, paces: Mapping[int, Pace]) -> tuple[Shares, Shares]:
+    def _on_host(self) -> tuple[Shares, Shares]:
         """Return by what the host's times, and the profiler's events in them, are multiplied."""
         points, events = self._graph.points, self._graph.events
-        host, kept = self.host.copy(), self.events.copy()
-        for thread, pace in paces.items():
-            low, high = np.searchsorted(points.thread, [thread, thread + 1])
-            at, before = points.at_ns[low:high], points.before[low:high]
-            since = np.where(before >= 0, points.at_ns[before], at)
-            until = partial(events.until, thread)
+        host, kept, since_ns = self.host.copy(), self.events.copy(), points.since_ns
+        made = [(ranges, factor) for ranges, factor in self._made if len(ranges.thread)]
+        touched = join_ranges([no_ranges(), *(ranges for ranges, _ in made)])
+        for axis in lanes(
+            (points.thread, points.at_ns),
+            (events.thread, events.at_ns),
+            (touched.thread, touched.start_ns),
+            (touched.thread, touched.end_ns),
+        ):
+            if not made:
+                break
+            rows, until = axis.has(points.thread), events.count_until(axis)
+            pace, thread = find_pace(axis, made), points.thread[rows]
+            at, since = axis.place(thread, points.at_ns[rows]), axis.place(thread, since_ns[rows])
             lost = pace.lost(_elapsed, at) - pace.lost(_elapsed, since)
-            host[low:high] *= 1 - lost / np.maximum(at - since, 1)
+            host[rows] *= 1 - lost / np.maximum(at - since, 1)
             gone = pace.lost(until, at) - pace.lost(until, since)
-            kept[low:high] *= 1 - gone / np.maximum(until(at) - until(since), 1)
+            kept[rows] *= 1 - gone / np.maximum(until(at) - until(since), 1)
         return host, kept
 
 
-def _elapsed(at_ns: I64) -> I64:
-    return at_ns
+def _elapsed(at: I64) -> I64:
+    return at
 
 
 def _caused(graph: Graph, name: Between) -> Bools:
@@ -289,12 +291,8 @@ def _caused(graph: Graph, name: Between) -> Bools:
 def waits_inside(graph: Graph, ranges: Ranges) -> Bools:
     """Return which waits have their middle in a range of their thread."""
     waits = graph.waits
-    found = np.zeros(len(waits.start_ns), np.bool_)
     middle = waits.start_ns + (waits.end_ns - waits.start_ns) // 2
-    for thread, (starts, ends) in ranges.by_thread():
-        rows = np.flatnonzero(waits.thread == thread)
-        found[rows] = containing(starts, ends, middle[rows]) >= 0
-    return found
+    return ranges.contain(waits.thread, middle)
 
 
 def waits_of(graph: Graph, waiters: Waiters) -> Bools:
@@ -306,14 +304,15 @@ def waits_of(graph: Graph, waiters: Waiters) -> Bools:
 
 def thread_shares(graph: Graph, ranges: Ranges) -> Shares:
     """Return the share of its thread's time before each point that lies in the ranges."""
-    points = graph.points
-    share = np.zeros(len(points))
-    for thread, set_ in ranges.by_thread():
-        low, high = np.searchsorted(points.thread, [thread, thread + 1])
-        at, before = points.at_ns[low:high], points.before[low:high]
-        since = np.where(before >= 0, points.at_ns[before], at)
-        inside = intervals.covered_length(set_, since, at)
-        share[low:high] = inside / np.maximum(at - since, 1)
+    points, own = graph.points, ranges.covered()
+    share, since_ns = np.zeros(len(points)), points.since_ns
+    for axis in lanes(
+        (points.thread, points.at_ns), (own.thread, own.start_ns), (own.thread, own.end_ns)
+    ):
+        rows = axis.has(points.thread)
+        thread = points.thread[rows]
+        at, since = axis.place(thread, points.at_ns[rows]), axis.place(thread, since_ns[rows])
+        share[rows] = intervals.covered_length(own.on(axis), since, at) / np.maximum(at - since, 1)
     return share
 
 

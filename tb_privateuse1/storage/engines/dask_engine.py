@@ -28,7 +28,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, object_cache
 from tb_privateuse1.storage.engines import cluster_task
 from tb_privateuse1.storage.engines.dask_connection import Connection
-from tb_privateuse1.storage.engines.engine import Reading, open_stored
+from tb_privateuse1.storage.engines.engine import EngineName, Reading, open_stored
 from tb_privateuse1.storage.jobs import canceled_error, vanished_error
 from tb_privateuse1.storage.reader_process import no_room
 from tb_privateuse1.trace.errors import TraceError
@@ -82,6 +82,7 @@ class DaskEngine:
     With ``url`` the cache of server and workers is below it, else it is a directory of all.
     """
 
+    name: EngineName = "dask"
     readers = _READERS
     locks = True
 
@@ -168,6 +169,7 @@ class DaskEngine:
             while not future.done():
                 self._wait(task, reading)
                 self._look(task, reading)
+            reading.progress("waiting", reading.files.trace.size, reading.files.trace.size, 0)
             return _result(future, reading)
         except BaseException:
             _cancel(future)

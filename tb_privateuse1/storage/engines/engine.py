@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tb_privateuse1.analysis.ranks.collectives import RankPart
     from tb_privateuse1.readers.raw import Progress
     from tb_privateuse1.storage.jobs import Process
+
+
+EngineName = Literal["local", "dask"]
 
 
 class Reading(Struct, frozen=True):
@@ -41,6 +44,10 @@ class Reading(Struct, frozen=True):
 
 class Engine(Protocol):
     """Reads traces. Its methods may be called from any thread."""
+
+    @property
+    def name(self) -> EngineName:
+        """Return who reads: this machine, or a cluster."""
 
     @property
     def readers(self) -> int:

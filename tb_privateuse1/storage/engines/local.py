@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.trace_files import is_unchanged
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage.engines.engine import Reading, open_stored
+from tb_privateuse1.storage.engines.engine import EngineName, Reading, open_stored
 from tb_privateuse1.storage.ingest import ingest, is_mixed, is_of, save
 from tb_privateuse1.storage.jobs import vanished_error
 from tb_privateuse1.storage.processor_count import processes_for_one
@@ -34,6 +34,7 @@ limit of memory and can be ended, this one has none."""
 class LocalEngine:
     """Reads in processes of its own, ``readers`` at a time, or with 0 in the caller's thread."""
 
+    name: EngineName = "local"
     locks = False
 
     def __init__(self, readers: int) -> None:

@@ -13,12 +13,17 @@ VARIABLE = "TB_PRIVATEUSE1_ENGINE"
 LOCAL = "local"
 
 
+def local_readers() -> int:
+    """Return how many traces the embedded engine reads at a time, unless somebody asks for more."""
+    return min(2, os.cpu_count() or 1)
+
+
 def local_engine(readers: int | None = None) -> Engine:
-    """Return the embedded engine; it reads two traces at a time unless somebody asks for more."""
+    """Return the embedded engine, with ``local_readers`` by default."""
     # Here: an engine takes everything that reads a trace.
     from tb_privateuse1.storage.engines.local import LocalEngine
 
-    return LocalEngine(min(2, os.cpu_count() or 1) if readers is None else readers)
+    return LocalEngine(local_readers() if readers is None else readers)
 
 
 def select_engine(name: str | None = None, readers: int | None = None) -> Engine:

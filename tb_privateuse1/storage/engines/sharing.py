@@ -24,6 +24,7 @@ class SharingEngine:
     def __init__(self, engine: Engine, url: str) -> None:
         self._engine = engine
         self._url = url
+        self.name = engine.name
         self.readers = engine.readers
         self.locks = engine.locks
 

@@ -13,7 +13,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache, jobs
 from tb_privateuse1.storage.engines import local
-from tb_privateuse1.storage.jobs import Pending
+from tb_privateuse1.storage.jobs import EngineUse, Pending, Reader, Reads
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.server.storage.conftest import but_parts
@@ -296,3 +296,26 @@ def test_a_stopped_server_does_not_blame_its_readers(
     slow.touch()
     assert len(made.trace(files).ops) == 4
     made.close()
+
+
+def test_reads_count_who_works_and_not_who_waits() -> None:
+    """Two readers of 3 s, 2 s of them together; one waits again, as its worker was lost."""
+    clock = FakeClock()
+    reads = Reads(clock.now)
+    assert reads.use("local") is None
+    one, other = Reader(reads), Reader(reads)
+    one.hears("waiting")
+    clock.advance(5)
+    one.hears("reading")
+    clock.advance(1)
+    other.hears("reading")
+    clock.advance(2)
+    one.has_read(10)
+    one.ends()
+    other.hears("waiting")
+    clock.advance(7)
+    other.hears("inferring")
+    clock.advance(1)
+    other.ends()  # it failed
+    use = EngineUse("dask", traces=1, bytes=10, seconds=4.0, reader_seconds=6.0)
+    assert reads.use("dask") == use

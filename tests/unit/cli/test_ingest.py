@@ -19,6 +19,7 @@ from werkzeug.test import Client
 
 from tb_privateuse1 import cli, views
 from tb_privateuse1.cli import ingest
+from tb_privateuse1.cli.progress import State
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
@@ -310,3 +311,26 @@ def test_progress_is_on_the_error_stream_and_out_of_the_way(
     last = err.splitlines()[-1]
     assert last.startswith("5 of 5 traces, 100 %, ")
     assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "share", "names"),
+    [(4, 0.01, False), (6, 0.11, False), (6, 0.05, True), (90, 1.0, False), (6, 0.0, False)],
+)
+def test_who_waits_longer_than_a_minute_hears_of_clusters(
+    elapsed_s: float, share: float, names: bool
+) -> None:
+    state = State("", 0, 1, 0, elapsed_s, share)
+    assert ("--engine dask://" in (ingest.cluster_hint(state) or "")) == names
+
+
+def test_a_cluster_is_not_told_of_clusters(
+    log: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The local engine is, once."""
+    monkeypatch.setattr(ingest, "cluster_hint", lambda _: "use a cluster")
+    assert cli.main(["ingest", str(log)]) == 0
+    assert capfd.readouterr().err.count("use a cluster") == 1
+    monkeypatch.setattr(local.LocalEngine, "name", "dask")
+    assert cli.main(["ingest", str(log), "--force"]) == 0
+    assert "use a cluster" not in capfd.readouterr().err

@@ -323,3 +323,44 @@ def test_modes(tmp_path: Path) -> None:
             assert (tmp_path / name).stat().st_mode & 0o777 == mode
     finally:
         os.umask(umask)
+
+
+def test_new_files_cost_few_looks_at_all_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """400 traces of 10 bytes with parts of 5: a look for each 100, not for each."""
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", "1M")
+    looks = 0
+    whole = cache_directory.make_room
+
+    def counted(directory: Path, keep: Path | None = None) -> tuple[int, int]:
+        nonlocal looks
+        looks += 1
+        return whole(directory, keep)
+
+    monkeypatch.setattr(cache_directory, "make_room", counted)
+    room = cache_directory.Room()
+    for n in range(100, 500):
+        path = folder / f"{n:032x}.arrow"
+        path.write_bytes(b"x" * 10)
+        cache_directory.part_path(path).write_bytes(b"x" * 5)
+        room.wrote(path)
+    assert looks == 4
+
+
+def test_no_new_file_makes_a_directory_exceed_its_bounds(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TB_PRIVATEUSE1_PART_BYTES", "3k")
+    room = cache_directory.Room()
+    for n in range(100, 130):
+        path = folder / f"{n:032x}.arrow"
+        path.write_bytes(b"x" * (n % 7) * 100)
+        cache_directory.pyramid_path(path).write_bytes(b"x" * (n % 5) * 100)
+        cache_directory.part_path(path).write_bytes(b"x" * (n % 3) * 200)
+        room.wrote(path)
+        use = cache_directory.disk_use(folder)
+        assert (use.bytes <= 5000, use.part_bytes <= 3000) == (True, True)
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", "1k")
+    room.wrote(path)
+    assert cache_directory.disk_use(folder).bytes <= 1000

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.views.distributed import Distributed, distributed
+from tb_privateuse1.views.encoding import PAGE_BYTES, encode_columns
 from tb_privateuse1.views.overview import overview
 from tests.support.make import Event, annotation, kernel, launch, op, step, trace
 from tests.support.results import ranks
@@ -300,3 +301,15 @@ def test_idle_time_of_a_rank_by_class() -> None:
         assert times == sorted(times, reverse=True)
         assert sum(times) == row.idle_ns
         assert all(one.label for one in row.idle_classes)
+
+
+def test_a_thousand_ranks_are_a_page_below_the_limit() -> None:
+    """Each with steps and several classes of idle time; the tables of ranks are packed."""
+    made = ranks(rank(0, 100, 260, steps=4, world=1000), rank(1, 300, 60, steps=4, world=1000))
+    many = tuple(replace(made[n % 2], rank=n, worker=f"node{n // 8:03}_{n}") for n in range(1000))
+    found = distributed(many)
+    body = encode_columns(found)
+    assert (len(found.rows), found.world_size) == (1000, 1000)
+    assert all(row.idle_classes for row in found.rows)
+    assert body is not None
+    assert len(body) <= PAGE_BYTES

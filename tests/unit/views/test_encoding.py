@@ -69,6 +69,9 @@ def unpacked(body: bytes) -> Any:
             parts, at = [of[0][i] for i in of[1]], np.cumsum([0, *of[2]])
             texts = [";".join(parts[a:b]) for a, b in itertools.pairwise(at)]
             return [text if n else None for text, n in zip(texts, of[2], strict=True)]
+        if of := value.get("$lists"):
+            ends = np.cumsum([0, *of[1]])
+            return [of[0][a:b] for a, b in itertools.pairwise(ends)]
         if (rows := value.get("$rows")) is not None:
             return [dict(zip(rows, one, strict=True)) for one in zip(*rows.values(), strict=True)]
         return value
@@ -112,6 +115,19 @@ def test_any_column_is_what_json_says(values: list[Any], rows: int, is_table: bo
     one = [Cell(value) for value in column] if is_table else column
     numbers = np.arange(3)
     assert unpacked(encode_columns([one, numbers]) or b"") == json.loads(encode([one, numbers]))
+
+
+@given(
+    st.lists(st.lists(SCALARS | st.lists(st.integers(0, 9), max_size=2), max_size=3), min_size=1),
+    st.integers(0, 80),
+    st.booleans(),
+)
+def test_any_lists_are_what_json_says(values: list[Any], rows: int, is_table: bool) -> None:
+    column: list[Any] = list(itertools.islice(itertools.cycle(values), rows))
+    if is_table:
+        column = [Cell([Cell(item) for item in one]) for one in column]
+    one = [column, np.arange(3)]
+    assert unpacked(encode_columns(one) or b"") == json.loads(encode(one))
 
 
 @given(st.lists(st.text("a;b", min_size=9, max_size=20) | st.none(), min_size=1, max_size=4))

@@ -79,4 +79,13 @@ export const parallelism: Translation<typeof english.parallelism> = {
   longestWork: { title: "最长", help: "每个迭代中计算最久的 rank。" },
   exchanges: { title: "分发次数", help: "每个 rank、每个迭代；若没有被下一次逆转的，则为所有 all-to-all。" },
   steps: "迭代数",
+  read: {
+    local: (traces, size, time, rate, readers) =>
+      `本机读取了${traces}，共 ${size}，用时 ${time}（${rate}），同时 ${readers} 个。`,
+    dask: (traces, size, time, rate, readers) =>
+      `Dask 集群读取了${traces}，共 ${size}，用时 ${time}（${rate}），同时 ${readers} 个。`,
+    traces: (n) => ` ${count(n)} 个 trace`,
+    here: (time, readers) => `本机同时读取 ${readers} 个：若处理器速度相同，约需 ${time}。`,
+    switch: "Dask 集群可同时读取更多：TB_PRIVATEUSE1_ENGINE=dask://HOST:PORT。",
+  },
 };

@@ -19,6 +19,7 @@ import { MissingStreams } from "../shared/data-warnings";
 import { Show } from "../shared/load-states";
 import { shownGroup, Tables } from "./tables";
 import { Culprits } from "./culprits";
+import { EngineLine } from "./engine-line";
 import { Notes } from "./notes";
 import "./distributed.css";
 
@@ -68,6 +69,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
       <Notes result={result} />
       <Culprits result={result} />
       <RankFindings rows={result.advice} inferred={inferred} />
+      <EngineLine />
       <RankChart {...{ result, rank, step }} onSelect={(key) => go(ofRank(Number(key)))} />
       {result.grid.ranks.length > 1 && result.grid.steps.length > 1 && (
         <Picture result={result} rank={rank} />

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.simulation import profiler_time
+from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests.support.make import op, step, trace
@@ -65,8 +66,9 @@ def test_changes_of_different_times_add() -> None:
 def test_an_event_at_an_instant_counts_half() -> None:
     """A range's own start and end lie half inside of it."""
     events = profiler_time.find_events(trace(op("aten::mm", 0, 10), op("aten::add", 2, 4)))
-    (thread,) = events.by_thread
-    start, end = (events.until(thread, np.array([at * 1000])) for at in (0, 10))
+    (axis,) = lanes((events.thread, events.at_ns))
+    until = events.count_until(axis)
+    start, end = (until(axis.place(events.thread[:1], np.array([at * 1000]))) for at in (0, 10))
     assert (end - start).tolist() == [3]
 
 

@@ -95,4 +95,14 @@ export const parallelism = {
     help: "Per rank and step; all-to-alls if none is reversed by the next one.",
   },
   steps: "Steps",
+  read: {
+    local: (traces: string, size: string, time: string, rate: string, readers: string) =>
+      `This machine read ${traces}, ${size}, in ${time} (${rate}), ${readers} at a time.`,
+    dask: (traces: string, size: string, time: string, rate: string, readers: string) =>
+      `A Dask cluster read ${traces}, ${size}, in ${time} (${rate}), ${readers} at a time.`,
+    traces: (n: number) => (n === 1 ? "a trace" : `${count(n)} traces`),
+    here: (time: string, readers: number) =>
+      `This machine reads ${readers} at a time: it would take about ${time}, with processors as fast.`,
+    switch: "A Dask cluster reads more at a time: TB_PRIVATEUSE1_ENGINE=dask://HOST:PORT.",
+  },
 };
