@@ -11,6 +11,8 @@ from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.derived import DerivedData
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.registry import OnCall
+from tb_privateuse1.trace.step_names import PHASES
 from tb_privateuse1.views.computations import Report, open_trace
 from tb_privateuse1.views.request import Request
 from tb_privateuse1.views.signature import reads_of
@@ -18,6 +20,8 @@ from tb_privateuse1.views.sources import Source, find_files
 
 if TYPE_CHECKING:
     from tb_privateuse1.advice.rules.rule import Rule
+
+_with_phase_steps = OnCall("tb_privateuse1.analysis.serving.phase_steps", "with_phase_steps")
 
 
 class TraceInputs(Struct, frozen=True):
@@ -29,11 +33,16 @@ class TraceInputs(Struct, frozen=True):
     key: tuple[Rule, ...]
     """The rules, if the view reads ``rules``."""
     keeps_deadline: bool = False
+    of_phase: bool = False
+    """Whether the window is a phase of serving: the iterations are the steps."""
 
     def open(self, report: Report) -> Iterator[Any]:
         """Open the trace and its base."""
         (trace, files), *bases = [open_trace(self.store, own, report) for own in self.files]
         base = bases[0][0] if bases else None
+        if self.of_phase:
+            trace = _with_phase_steps(trace)
+            base = base and _with_phase_steps(base)
         given = {"files": files, "rules": self.key, "base": base}
         return trace_values(self.view, trace, given)
 
@@ -46,7 +55,8 @@ def find_trace(source: Source, request: Request) -> TraceInputs:
         base = request.selection if request.base is None else request.base
         files.append(find_files(source.base_catalog or source.catalog, base, deadline_s))
     rules = tuple(source.rules()) if "rules" in reads else ()
-    return TraceInputs(source.store, request.view, tuple(files), rules)
+    of_phase = request.options.get("window") in PHASES
+    return TraceInputs(source.store, request.view, tuple(files), rules, of_phase=of_phase)
 
 
 def trace_values(view: Callable[..., Any], trace: Trace, given: Mapping[str, Any]) -> Iterator[Any]:
