@@ -13,7 +13,7 @@ import type {
   Runs,
   SqlResult,
 } from "./types";
-import { WINDOWED } from "./windowed";
+import { BY_PHASE, WINDOWED } from "./windowed";
 import { whenShown } from "../lib/tensorboard-host";
 import { PACKED, unpack } from "./binary";
 import { language, t } from "../i18n";
@@ -42,14 +42,23 @@ export function asFailure(error: unknown): Failure {
   return new Failure("page_error", t.client.mistake, error instanceof Error ? error.message : String(error));
 }
 
+/** Phases of serving that are a window. */
+export const PHASES = ["prefill", "decode", "mixed"] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** The phase of a window; null of others. */
+export const phaseOf = (window: string | null | undefined): Phase | null =>
+  PHASES.find((one) => one === window) ?? null;
+
 /** The trace that a result is about. */
 export interface Place {
   run: string;
   rank: number;
   span: number;
   step: number | null;
-  /** Everything, of views whose figures are of a window; by default the steady part. */
-  window?: "all" | undefined;
+  /** Everything or a phase of serving, of views whose figures are of a window; by default the steady
+   * part. In a phase the steps are its iterations. */
+  window?: "all" | Phase | undefined;
 }
 
 export interface Asking {
@@ -72,7 +81,9 @@ export function fetchView<V extends keyof Results>(
   asking: Asking,
 ): Promise<Results[V]> {
   const { window, ...trace } = place;
-  const asked = WINDOWED.includes(view) ? { ...trace, window } : trace;
+  let asked: Partial<Place> = WINDOWED.includes(view) ? { ...trace, window } : trace;
+  // Of other views neither the phase is known, nor a step of it.
+  if (phaseOf(window) && !BY_PHASE.includes(view)) asked = { ...trace, step: null };
   return ask<Results[V]>(view, { ...asked, ...options, wait_ms: WAIT_MS }, asking);
 }
 

@@ -2502,7 +2502,7 @@ export interface WhatIf {
 
 /** The window of an answer in words and figures. */
 export interface WindowFacts {
-  kind: "steady" | "all" | "step";
+  kind: "steady" | "all" | "step" | "prefill" | "decode" | "mixed";
   text: string;
   time_ns: number;
   recording_ns: number;
@@ -2558,20 +2558,20 @@ export interface Results extends Views {
 
 /** The query of each view and lookup. */
 export interface Options {
-  overview: { step?: number | null; window?: "steady" | "all"; brief?: boolean; around?: number | null; offset?: number; limit?: number };
-  advice: { step?: number | null; window?: "steady" | "all" };
-  whatif: { changes?: string | null; step?: number | null; window?: "steady" | "all"; ranking?: boolean; limit?: number };
+  overview: { step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; brief?: boolean; around?: number | null; offset?: number; limit?: number };
+  advice: { step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed" };
+  whatif: { changes?: string | null; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; ranking?: boolean; limit?: number };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };
-  operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; find?: string | null; sort?: string | null; limit?: number; offset?: number };
-  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
-  runtime: { step?: number | null; window?: "steady" | "all" };
-  roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; window?: "steady" | "all"; limit?: number; offset?: number };
+  operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; find?: string | null; sort?: string | null; limit?: number; offset?: number };
+  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
+  runtime: { step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed" };
+  roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
-  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; window?: "steady" | "all"; sort?: string | null };
+  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; sort?: string | null };
   counters: { step?: number | null; counter?: number | null };
-  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null; window?: "steady" | "all" };
+  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed" };
   distributed: { step?: number | null; window?: "steady" | "all"; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
-  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all"; alive_at?: "none" | "peak" | "end"; limit?: number; offset?: number };
+  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; alive_at?: "none" | "peak" | "end"; limit?: number; offset?: number };
   history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null; ranks?: "lowest" | "all" };
   serving: { step?: number | null };
   quality: { step?: number | null };
@@ -2581,12 +2581,12 @@ export interface Options {
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
-  hotspots: { by?: "operator" | "kernel" | "module" | "function" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
-  kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  hotspots: { by?: "operator" | "kernel" | "module" | "function" | "annotation"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; limit?: number };
+  kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   kernel_source: { index?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
-  operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean; only?: "all" | "kernels" | "ops" | "launches" | "device_annotations" | "steps" | "frames" };
   work: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
 }
