@@ -198,7 +198,12 @@ class Window:
         elif self.kind == "steady":
             text = say("steady: {time} of {whole}", time=time, whole=whole)
         elif self.kind in PHASES:
-            text = say("{phase}: {time} of {whole}", phase=_phase_words()[self.kind], time=time, whole=whole)
+            text = say(
+                "{phase}: {time} of {whole}",
+                phase=_phase_words()[self.kind],
+                time=time,
+                whole=whole,
+            )
         else:
             text = say("all: {whole}", whole=whole) if trace.end_ns else say("no events")
         count = len(self.steps) if has_steps(trace) else 0

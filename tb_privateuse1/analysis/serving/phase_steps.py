@@ -22,7 +22,7 @@ from tb_privateuse1.trace.table import Bools
 def with_phase_steps(trace: Trace) -> Trace:
     """Return the trace with a step for each iteration, ``decode#3``; itself without iterations.
 
-    The number is that among all iterations. All tables but the steps have the same rows.
+    The number is that among all iterations, from 1 on. All tables but the steps have the same rows.
     """
     if not serving_iterations(trace):
         return trace
@@ -59,7 +59,7 @@ def _names(
 ) -> tuple[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.int32]]]:
     """Return the trace's strings with the iterations' names behind them, and their places."""
     assert all(one.kind in PHASES for one in found)
-    own = tuple(f"{one.kind}#{i}" for i, one in enumerate(found))
+    own = tuple(f"{one.kind}#{number}" for number, one in enumerate(found, 1))
     return trace.strings + own, np.arange(len(own), dtype=np.int32) + len(trace.strings)
 
 

@@ -125,7 +125,7 @@ const OF_WINDOW = ["overview", "roofline", "diff"] as const;
 /** Pages whose figures can be of this phase alone. */
 function Only({ kind }: { kind: Kind }) {
   return (
-    <span class="links" title={texts.phase.only.help}>
+    <span class="serving-only" title={texts.phase.only.help}>
       {OF_WINDOW.map((view) => (
         <a
           key={view}
