@@ -14,6 +14,7 @@ import type {
   SqlResult,
 } from "./types";
 import { BY_PHASE, WINDOWED } from "./windowed";
+import { phaseOf, type Phase } from "./phases";
 import { whenShown } from "../lib/tensorboard-host";
 import { PACKED, unpack } from "./binary";
 import { language, t } from "../i18n";
@@ -41,14 +42,6 @@ export function asFailure(error: unknown): Failure {
   console.error(error);
   return new Failure("page_error", t.client.mistake, error instanceof Error ? error.message : String(error));
 }
-
-/** Phases of serving that are a window. */
-export const PHASES = ["prefill", "decode", "mixed"] as const;
-export type Phase = (typeof PHASES)[number];
-
-/** The phase of a window; null of others. */
-export const phaseOf = (window: string | null | undefined): Phase | null =>
-  PHASES.find((one) => one === window) ?? null;
 
 /** The trace that a result is about. */
 export interface Place {

@@ -1,5 +1,5 @@
 // Selectors for run, rank, span and window; the source badge and the findings badge.
-import { phaseOf } from "../api/client";
+import { phaseOf } from "../api/phases";
 import type { Finding, Overview, Runs } from "../api/types";
 import { withRank, type Selected } from "../state/selection";
 import { go, state } from "../state/url";

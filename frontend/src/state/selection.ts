@@ -1,6 +1,7 @@
 // The selected trace: from the URL and the runs in the logdir.
 import type { Overview, Run, Runs, Span, Worker } from "../api/types";
-import { phaseOf, type Place } from "../api/client";
+import type { Place } from "../api/client";
+import { phaseOf } from "../api/phases";
 import type { State } from "./url";
 import { t } from "../i18n";
 

@@ -1,6 +1,6 @@
 // Iterations of serving: by phase, as bars, and each with its tokens and what the host leaves idle.
 import { useMemo, useState } from "preact/hooks";
-import { phaseOf } from "../../api/client";
+import { phaseOf } from "../../api/phases";
 import type { Overview, Serving as Result, ServingIteration, ServingPhase } from "../../api/types";
 import { color, type Category } from "../../lib/color";
 import { boundOf, count, duration, exactDuration, percent, rate, significant } from "../../lib/format";

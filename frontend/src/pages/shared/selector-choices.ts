@@ -2,7 +2,7 @@
 import type { Overview, Runs } from "../../api/types";
 import { bytes, dateTime, duration } from "../../lib/format";
 import { stepNumber, type Selected } from "../../state/selection";
-import { PHASES } from "../../api/client";
+import { PHASES } from "../../api/phases";
 import { t } from "../../i18n";
 import type { Choice } from "../../widgets/controls/picker";
 
