@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.comparison.conditions import Condition, conditions
 from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Name
 from tb_privateuse1.analysis.comparison.left_out import left_out_work
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
+from tb_privateuse1.analysis.comparison.parameters import DiffParameter, different_parameters
 from tb_privateuse1.analysis.comparison.reasons import Explanation, explain_change
 from tb_privateuse1.analysis.comparison.repeats import same_steps
 from tb_privateuse1.analysis.comparison.rows import (
@@ -32,6 +33,7 @@ from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.run_parameters import RunParameter, trace_parameters
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
     MOST_STEPS,
@@ -80,6 +82,8 @@ class Diff(Result, frozen=True):
     base: Provenance
     conditions: tuple[Condition, ...]
     """What differs about the recordings besides their time."""
+    parameters: tuple[DiffParameter, ...]
+    """Hyperparameters, metadata of the programs and the environment that differ."""
     explanation: Explanation | None
     """Why the step changed; null without steps or device times."""
     rows: tuple[DiffRow, ...]
@@ -113,6 +117,8 @@ class Diff(Result, frozen=True):
     notes: tuple[Finding, ...]
 
 
+Hparams = tuple[tuple[RunParameter, ...], tuple[RunParameter, ...]]
+
 _Step = Annotated[
     int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
 ]
@@ -125,6 +131,7 @@ _AliveAt = Annotated[
 def diff(
     trace: Trace,
     base: Trace,
+    hparams: Hparams = ((), ()),
     *,
     by: Annotated[By, "what a row is"] = "operators",
     time: Annotated[
@@ -142,6 +149,7 @@ def diff(
 ) -> Diff:
     """Compare two traces per step: time that ``trace`` gains or loses against ``base``.
 
+    ``hparams`` are those that TensorBoard has of the run of ``trace``, and of that of ``base``.
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     check_page(limit, offset)
@@ -162,6 +170,9 @@ def diff(
         provenance=provenance(trace, windows[0]),
         base=provenance(base, windows[1]),
         conditions=conditions(base, trace, steps=counts, batch=why.batch if why else None),
+        parameters=different_parameters(
+            hparams[1] + trace_parameters(base), hparams[0] + trace_parameters(trace)
+        ),
         explanation=why,
         rows=rows,
         total_rows=total,

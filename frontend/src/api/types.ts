@@ -565,6 +565,7 @@ export interface Diff {
   provenance: Provenance;
   base: Provenance;
   conditions: Condition[];
+  parameters: DiffParameter[];
   explanation: Explanation | null;
   rows: DiffRow[];
   total_rows: number;
@@ -626,6 +627,14 @@ export interface DiffMemory {
   change_share: number | null;
   noise: number | null;
   verdict: "more" | "less" | "within_noise" | "same" | "unknown";
+}
+
+/** A parameter with another value in each run; null where a run has none of the name. */
+export interface DiffParameter {
+  name: string;
+  source: "hparams" | "metadata" | "environment";
+  base: string | null;
+  now: string | null;
 }
 
 /** The comparison of two traces. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tb_privateuse1.views.sources import Source, find_files
 if TYPE_CHECKING:
     from tb_privateuse1.advice.rules.rule import Rule
 
+_run_hparams = OnCall("tb_privateuse1.views.sources.run_hparams", "selected_hparams")
 _with_phase_steps = OnCall("tb_privateuse1.analysis.serving.phase_steps", "with_phase_steps")
 
 
@@ -33,6 +35,8 @@ class TraceInputs(Struct, frozen=True):
     key: tuple[Rule, ...]
     """The rules, if the view reads ``rules``."""
     keeps_deadline: bool = False
+    hparams: Callable[[], object] = tuple
+    """Reads TensorBoard's hyperparameters of the runs, if the view reads ``hparams``."""
     of_phase: bool = False
     """Whether the window is a phase of serving: the iterations are the steps."""
 
@@ -44,6 +48,8 @@ class TraceInputs(Struct, frozen=True):
             trace = _with_phase_steps(trace)
             base = base and _with_phase_steps(base)
         given = {"files": files, "rules": self.key, "base": base}
+        if "hparams" in reads_of(self.view):
+            given["hparams"] = self.hparams()
         return trace_values(self.view, trace, given)
 
 
@@ -56,7 +62,17 @@ def find_trace(source: Source, request: Request) -> TraceInputs:
         files.append(find_files(source.base_catalog or source.catalog, base, deadline_s))
     rules = tuple(source.rules()) if "rules" in reads else ()
     of_phase = request.options.get("window") in PHASES
-    return TraceInputs(source.store, request.view, tuple(files), rules, of_phase=of_phase)
+    hparams = functools.partial(_hparams, source, request)
+    return TraceInputs(source.store, request.view, tuple(files), rules, False, hparams, of_phase)
+
+
+def _hparams(source: Source, request: Request) -> tuple[object, object]:
+    """Return the hyperparameters of the run of a request, and of the run to compare with."""
+    base = request.selection if request.base is None else request.base
+    return (
+        _run_hparams(source.catalog, request.selection, request.deadline_s),
+        _run_hparams(source.base_catalog or source.catalog, base, request.deadline_s),
+    )
 
 
 def trace_values(view: Callable[..., Any], trace: Trace, given: Mapping[str, Any]) -> Iterator[Any]:
