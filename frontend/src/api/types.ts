@@ -1295,6 +1295,27 @@ export interface MemoryGrowth {
   bytes_per_step: number;
 }
 
+/** The peak of one rank; figures are null where its trace does not have them. */
+export interface MemoryOfRank {
+  rank: number;
+  worker: string;
+  device: string | null;
+  capacity_bytes: number | null;
+  step: string | null;
+  peak_at_ns: number | null;
+  peak_bytes: number | null;
+  peak_reserved_bytes: number | null;
+  above_least_bytes: number | null;
+  parameters_bytes: number | null;
+  optimizer_state_bytes: number | null;
+  gradients_bytes: number | null;
+  activations_bytes: number | null;
+  inputs_bytes: number | null;
+  temporaries_bytes: number | null;
+  unknown_bytes: number | null;
+  problem: Finding | null;
+}
+
 /** The memory events inside an operator. ``self`` figures exclude inner operators. */
 export interface MemoryOperator {
   operator: string | null;
@@ -1312,6 +1333,13 @@ export interface MemoryPoint {
   time_ns: number;
   allocated_bytes: number;
   reserved_bytes: number | null;
+}
+
+/** The result of the lookup: a row for each rank, by number. */
+export interface MemoryRanks {
+  rows: MemoryOfRank[];
+  fullest: number | null;
+  steps: string[];
 }
 
 /** Memory figures of a step on the host. */
@@ -2559,6 +2587,7 @@ export interface Results extends Views {
   kernel_instances: Instances;
   kernel_source: KernelTexts;
   links: Links;
+  memory_ranks: MemoryRanks;
   namesakes: Instances;
   operator_calls: Instances;
   search: Found;
@@ -2594,6 +2623,7 @@ export interface Options {
   kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   kernel_source: { index?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
+  memory_ranks: { step?: number | null };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean; only?: "all" | "kernels" | "ops" | "launches" | "device_annotations" | "steps" | "frames" };

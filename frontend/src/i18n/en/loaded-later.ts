@@ -1,8 +1,9 @@
 // English texts that single pages load later, for the test of translations.
 import { culprits } from "./pages/culprits";
 import { parallelism } from "./pages/distributed-parallelism";
+import { memoryRanks } from "./pages/memory-ranks";
 import { report } from "./pages/report";
 import { roofline } from "./pages/roofline";
 import { serving } from "./pages/serving";
 
-export const loadedLater = { culprits, parallelism, report, roofline, serving };
+export const loadedLater = { culprits, memoryRanks, parallelism, report, roofline, serving };

@@ -33,7 +33,7 @@ export function Parameters({ parameters }: { parameters: readonly DiffParameter[
   return (
     <section data-testid="diff-parameters" data-value={parameters.length}>
       <h2 class="withcsv">
-        {parameter.title} <small class="muted">{parameter.note(parameters.length)}</small>
+        {parameter.title} <small class="muted">{parameter.note}</small>
         <CsvButton name="parameters" rows={parameters} />
       </h2>
       <table class="plain">

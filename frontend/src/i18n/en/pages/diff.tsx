@@ -114,7 +114,7 @@ export const diffWhy = {
   differ: (all: readonly string[]) => `The recordings differ: ${all.join("; ")}.`,
   parameter: {
     title: "Different parameters",
-    note: (all: number) => `${all} of the runs`,
+    note: "hyperparameters, metadata and environment of the runs",
     name: "Parameter",
     base: "Base",
     now: "New",

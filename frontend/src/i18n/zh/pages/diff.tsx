@@ -106,7 +106,7 @@ export const diffWhy: Translation<typeof english.diffWhy> = {
   differ: (all) => `两次采集的差别：${all.join("；")}。`,
   parameter: {
     title: "不同的参数",
-    note: (all) => `${all} 个`,
+    note: "运行的超参数、元数据与环境",
     name: "参数",
     base: "基准",
     now: "新",
