@@ -65,9 +65,7 @@ def test_a_step_that_a_rank_lacks_is_an_error() -> None:
 
 def test_categories_sum_to_the_peak_and_are_those_of_the_memory_page() -> None:
     row = ask(*TWO).rows[0]
-    of_page = {
-        f"{one.category}_bytes": one.at_peak_bytes for one in memory_view(TWO[0]).categories
-    }
+    of_page = {f"{one.category}_bytes": one.at_peak_bytes for one in memory_view(TWO[0]).categories}
     assert of_page
     assert {name: getattr(row, name) for name in of_page} == of_page
     assert sum(of_page.values()) == row.peak_bytes
