@@ -95,8 +95,6 @@ KINDS = (
     OtherKind(
         message=say("{path} has collapsed stacks: sums of times by stack, without their events."),
         hint=say("Open its recording; or draw the stacks: tb-privateuse1 stacks FILE -o DIR"),
-            "Open the recording from which it was made, or: tb-privateuse1 stacks FILE -o DIR"
-        ),
         head=are_stacks,
         name=_ANY_NAME,
         is_listed=True,
