@@ -122,6 +122,7 @@ Hparams = tuple[tuple[RunParameter, ...], tuple[RunParameter, ...]]
 _Step = Annotated[
     int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
 ]
+_BaseStep = Annotated[int | None, "the N of ProfilerStep#N in the base; the steady ones by default"]
 _AliveAt = Annotated[
     Literal["none", "peak", "end"],
     "compare what is alive at the peak or the end of the chosen steps",
@@ -139,9 +140,7 @@ def diff(
         "best is device time where both traces have it, else host time",
     ] = "best",
     step: _Step = None,
-    base_step: Annotated[
-        int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
-    ] = None,
+    base_step: _BaseStep = None,
     window: WindowOption = "steady",
     alive_at: _AliveAt = "none",
     limit: Annotated[int, "at most this many rows"] = 20_000,
@@ -164,15 +163,12 @@ def diff(
     rows, total = compare_rows(
         old, now, by, unit, counts, base_names, slice(offset, offset + limit), repeats=repeats
     )
-    times = windows[1].time, windows[0].time
-    why = explain_change(base, trace, base_steps, now_steps, times, repeats=repeats)
+    why = _why(windows, repeats=repeats)
     return Diff(
         provenance=provenance(trace, windows[0]),
         base=provenance(base, windows[1]),
         conditions=conditions(base, trace, steps=counts, batch=why.batch if why else None),
-        parameters=different_parameters(
-            hparams[1] + trace_parameters(base), hparams[0] + trace_parameters(trace)
-        ),
+        parameters=_parameters(trace, base, hparams),
         explanation=why,
         rows=rows,
         total_rows=total,
@@ -193,6 +189,17 @@ def diff(
         now_median_ns=_median(windows[0]),
         notes=_notes(*windows),
     )
+
+
+def _why(windows: tuple[Window, Window], *, repeats: bool) -> Explanation | None:
+    now, base = windows
+    steps, times = (base.compared_steps, now.compared_steps), (base.time, now.time)
+    return explain_change(base.trace, now.trace, *steps, times, repeats=repeats)
+
+
+def _parameters(trace: Trace, base: Trace, hparams: Hparams) -> tuple[DiffParameter, ...]:
+    old, now = hparams[1] + trace_parameters(base), hparams[0] + trace_parameters(trace)
+    return different_parameters(old, now)
 
 
 def _notes(now: Window, base: Window) -> tuple[Finding, ...]:
