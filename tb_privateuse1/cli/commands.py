@@ -24,6 +24,7 @@ COMMANDS = {
     "report": "write a trace, or the change between two, as one HTML file or as Markdown",
     "event": "print one event with all that the file has of it",
     "export": "write a trace as Chrome, Perfetto, collapsed stacks, Parquet or CSV",
+    "stacks": "make a recording of collapsed stacks, for its flame graph",
     "take-away": "write operators as scripts that run on any device, and compare their results",
     "scalars": "write step time and more as TensorBoard scalars",
     "ingest": "read all traces of a logdir into the cache",

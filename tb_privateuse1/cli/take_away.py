@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     from tb_privateuse1.cli.commands import Commands
 
 _TOP = 10
+_INDEX = "taken.json"
+"""In the folder of the scripts: their names and digests, so that the next call knows its own."""
 
 
 def add(commands: Commands) -> None:
@@ -58,15 +63,44 @@ def _take(options: argparse.Namespace) -> int:
         raise UsageError(f"no {what} in this recording has shapes and types of its inputs")
     folder = Path(options.output)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, call in enumerate(calls, 1):
-            path = folder / script.filename(call, number)
-            path.write_text(script.script(call), encoding="utf-8")
-            print(path)
+        texts = {script.filename(call, i): script.script(call) for i, call in enumerate(calls, 1)}
+        _write(folder, texts)
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from error
     print(f'Next: for f in {shlex.quote(str(folder))}/*.py; do python "$f" --json here.jsonl; done')
     return 0
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the scripts, and remove those that an earlier call wrote and nobody has edited."""
+    folder.mkdir(parents=True, exist_ok=True)
+    index = folder / _INDEX
+    for name, digest in _written(index).items():
+        path = folder / name
+        if name in texts or Path(name).name != name or not path.is_file():
+            continue
+        if _digest(path.read_bytes()) == digest:
+            path.unlink()
+        else:
+            print(f"{path} stays: it was edited")
+    for name, text in texts.items():
+        (folder / name).write_bytes(text.encode())
+        print(folder / name)
+    known = {name: _digest(text.encode()) for name, text in texts.items()}
+    index.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def _written(index: Path) -> dict[str, str]:
+    """Return the scripts of the last call and their digests; none if that is not known."""
+    try:
+        found = json.loads(index.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _read(path: str) -> str:

@@ -8,6 +8,7 @@ __all__ = [
     "query",
     "reports",
     "sql",
+    "stacks_trace",
     "time_window",
     "trace_tables",
 ]

@@ -3,6 +3,7 @@
 A replay is one launch call with many device activities. In the recording of a capture the same
 kernels were launched one by one, by calls that ran nothing. A replay and a capture belong together
 if they have the same kernels; the activities and the calls are then matched by name and order.
+Without a capture, an eager run of the same kernels may have them (``eager_matches``).
 """
 
 from __future__ import annotations
@@ -14,18 +15,16 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tb_privateuse1.inference import eager_matches
+from tb_privateuse1.inference import window_ranges as ranges
 from tb_privateuse1.inference.stage_inputs import Strings
-from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.captures import CapturedOps, Captures
-from tb_privateuse1.trace.columns import flag_names, following, lookup, positions
-from tb_privateuse1.trace.groupby import group_rows, split_by_value, with_descendants
+from tb_privateuse1.trace.columns import flag_names, following, lookup
+from tb_privateuse1.trace.groupby import split_by_value
 from tb_privateuse1.trace.model import (
-    FRAME,
     KERNEL,
     MEMCPY,
     MEMSET,
     NONE,
-    OPERATOR,
     Trace,
 )
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
@@ -37,7 +36,6 @@ _FILL = re.compile("memset|memory_?fill", re.IGNORECASE)
 _LAUNCH = re.compile("launch", re.IGNORECASE)
 _GRAPH = re.compile("graph|instantiate", re.IGNORECASE)
 
-_INPUTS = ("shapes", "dtypes", "strides", "concrete")
 _UNNAMED = -2
 """The name of a captured kernel whose call does not say it."""
 
@@ -79,7 +77,7 @@ class _Capture(Struct, frozen=True):
 
 
 def add_captures(trace: Trace, others: Callable[[], Sequence[Trace]] | None = None) -> Trace:
-    """Return the trace with ``captures`` and ``kernels.capture``.
+    """Return the trace with ``captures``, ``kernels.capture`` and ``kernels.captured_op``.
 
     ``others`` returns other recordings of the run; it is called if the trace has replays of graphs
     that were not captured in it.
@@ -93,7 +91,9 @@ def add_captures(trace: Trace, others: Callable[[], Sequence[Trace]] | None = No
     if found is None and others is not None and lost:
         candidates = (_matched(trace, other, lost) for other in others())
         found = next((one for one in candidates if one is not None), None)
-    return trace if found is None else found
+    made = trace if found is None else found
+    left = [one.row for one in lost if (made.kernels.capture[one.row] < 0).all()]
+    return eager_matches.add_matches(made, left) if left else made
 
 
 def _replays(trace: Trace) -> Iterator[_Sequence]:
@@ -114,9 +114,9 @@ def _matched(trace: Trace, recording: Trace, replays: Sequence[_Sequence]) -> Tr
     windows = _windows(recording)
     if not len(windows):
         return None
-    table, node_of_call = _nodes(recording, windows, strings)
-    operators, op_of_call = _operators(recording, windows, strings)
-    places = _Places(node_of_call, op_of_call, _input_numbers(operators))
+    table, node_of_call = ranges.nodes(recording, windows, strings)
+    operators, op_of_call = ranges.operators(recording, windows, strings)
+    places = _Places(node_of_call, op_of_call, ranges.input_numbers(operators))
     known = _by_kernels(_captures(recording, windows, places, strings))
     column, op = (np.full(len(trace.kernels), NONE, np.int32) for _ in range(2))
     for replay in replays:
@@ -162,7 +162,7 @@ def _by_kernels(captures: Sequence[_Capture]) -> Mapping[bytes, _Capture]:
 def while_capturing(trace: Trace, start_ns: I64) -> Bools:
     """Return which instants are in a capture: calls launch nothing then."""
     windows = _windows(trace)
-    found: Bools = _inside(windows, start_ns) >= 0 if len(windows) else start_ns < 0
+    found: Bools = ranges.inside(windows, start_ns) >= 0 if len(windows) else start_ns < 0
     return found
 
 
@@ -183,72 +183,6 @@ def _named(strings: Sequence[str], pattern: re.Pattern[str]) -> Bools:
     return flag_names(strings, pattern.search)
 
 
-def _inside(windows: I64, start_ns: I64) -> I32:
-    """Return the capture in which each range starts, or ``NONE``."""
-    at = np.searchsorted(windows[:, 0], start_ns, side="right") - 1
-    return np.where((at >= 0) & (start_ns <= windows[at, 1]), at, NONE).astype(np.int32)
-
-
-def _nodes(trace: Trace, windows: I64, strings: Strings) -> tuple[Captures, I32]:
-    """Return the ranges around captured calls, merged by path, and the node of each launch.
-
-    Only ranges that begin within the capture count: what is around all of it made the capture, and
-    is no part of the graph.
-    """
-    ops, frames, launches = trace.ops, trace.frames, trace.launches
-    captured = _inside(windows, launches.start_ns) >= 0
-    start = np.concatenate((ops.start_ns, frames.start_ns))
-    chosen = _inside(windows, start) >= 0
-    parent = call_tree.parents_of_all(trace)
-    inner = call_tree.inner_range(trace, launches.around, launches.frame)
-    holder = call_tree.self_or_nearest(parent, chosen)
-    leaf = np.where(captured, lookup(holder, inner, NONE), NONE)
-    used = np.zeros(len(start), np.int64)
-    used[leaf[leaf >= 0]] = 1
-    chosen &= with_descendants(parent, used) > 0
-    up = np.where(chosen, lookup(holder, parent, NONE), NONE).astype(np.int32)
-    name = np.concatenate((ops.name, frames.name))
-    kind = np.concatenate((ops.kind, np.full(len(frames), FRAME, np.int8)))
-    nodes = call_tree.merge_calls(up, (name * (FRAME + 1) + kind).astype(np.int32), chosen)
-    label, kinds = np.divmod(nodes.name, FRAME + 1)
-    ids = np.array([strings.id(trace.text(one)) for one in label], np.int32)
-    return Captures(ids, kinds.astype(np.int8), nodes.parent), lookup(nodes.of, leaf, NONE)
-
-
-def _operators(trace: Trace, windows: I64, strings: Strings) -> tuple[CapturedOps, I32]:
-    """Return the operators around captured calls, and that of each launch, or ``NONE``."""
-    ops, launches = trace.ops, trace.launches
-    wanted = (ops.kind == OPERATOR) & (_inside(windows, ops.start_ns) >= 0)
-    holder = call_tree.self_or_nearest(ops.parent, wanted)
-    captured = _inside(windows, launches.start_ns) >= 0
-    inner = np.where(captured, lookup(holder, launches.op, NONE), NONE)
-    used = np.zeros(len(ops), np.int64)
-    used[inner[inner >= 0]] = 1
-    rows = np.flatnonzero(wanted & (with_descendants(ops.parent, used) > 0))
-    place = positions(rows, len(ops))
-
-    def texts(column: I32) -> I32:
-        ids, which = np.unique(column[rows], return_inverse=True)
-        known = [strings.id(trace.text(one)) if one >= 0 else NONE for one in ids.tolist()]
-        return np.array(known, np.int32)[which]
-
-    up = lookup(holder, ops.parent[rows], NONE)
-    columns = {name: texts(getattr(ops, name)) for name in ("name", *_INPUTS)}
-    table = CapturedOps(**columns, parent=lookup(place, up, NONE))
-    return table, lookup(place, inner.astype(np.int32), NONE)
-
-
-def _input_numbers(operators: CapturedOps) -> I64:
-    """Return a number for the inputs of each operator and of those around it."""
-    _, number = group_rows(operators.name, *(getattr(operators, name) for name in _INPUTS))
-    depth = intervals.depths(operators.parent)
-    for level in range(1, int(depth.max(initial=0)) + 1):
-        rows = depth == level
-        around = np.where(rows, lookup(number, operators.parent, NONE), NONE)
-        _, number = group_rows(number, around)
-    return number.astype(np.int64)
-
-
 class _Places(Struct, frozen=True):
     """Where launches were made: by launch the node and the operator, by operator its inputs."""
 
@@ -265,7 +199,7 @@ def _captures(trace: Trace, windows: I64, places: _Places, strings: Strings) -> 
     copy, fill = _named(names, _COPY)[launches.name], _named(names, _FILL)[launches.name]
     kernel = _named(names, _LAUNCH)[launches.name] & ~_named(names, _GRAPH)[launches.name]
     calls = (kernel | copy | fill) & ~ran[:-1]
-    window = np.where(calls, _inside(windows, launches.start_ns), NONE)
+    window = np.where(calls, ranges.inside(windows, launches.start_ns), NONE)
     rows = np.flatnonzero(window >= 0)
     kind = np.select((copy[rows], fill[rows]), (MEMCPY, MEMSET), KERNEL).astype(np.int8)
     found = []

@@ -6,9 +6,10 @@ import numpy as np
 
 from tb_privateuse1.inference.stage_inputs import PRIME, Strings, rows_named
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import containing, mask_of, previous
-from tb_privateuse1.trace.model import NONE, Kernels, Launches, Ops, Steps
+from tb_privateuse1.trace.columns import mask_of
+from tb_privateuse1.trace.model import Kernels, Launches, Ops, Steps
 from tb_privateuse1.trace.step_names import step_strings
+from tb_privateuse1.trace.step_ranges import step_ranges
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _COMPLETE_SHARE = 0.8
@@ -35,17 +36,8 @@ def build_steps(
         return whole, np.zeros(len(ops), np.int32), np.zeros(len(kernels), np.int32)
 
     host_start, host_end = ops.start_ns[row], ops.end_ns[row]
-    of_ops = containing(host_start, host_end, ops.start_ns).astype(np.int32)
-    of_kernels = _of_kernels(host_start, host_end, of_ops, kernels, launches)
-    # A step ends when the last activity that it launched does; the next begins there.
-    end = host_end.copy()
-    own = of_kernels >= 0
-    np.maximum.at(end, of_kernels[own], kernels.end_ns[own])
-    before = previous(np.maximum.accumulate(end), host_start[0])
-    start = np.maximum(host_start, before)
-    end = np.maximum(end, start)
-    stray = ~own & (kernels.launch < 0) & (kernels.op < 0)
-    of_kernels[stray] = containing(start, end, kernels.start_ns[stray])
+    ranges = step_ranges(host_start, host_end, ops, kernels, launches)
+    start, end, of_ops, of_kernels = ranges
     counts = np.bincount(of_kernels[of_kernels >= 0], minlength=len(row))
     steps = Steps(
         name=ops.name[row],
@@ -65,16 +57,6 @@ def _step_ranges(ops: Ops, strings: Strings) -> I64:
     named = step_strings(strings.all)[ops.name]
     rows = np.flatnonzero(named & (intervals.nearest(ops.parent, named) < 0))
     return rows[np.argsort(ops.start_ns[rows], kind="stable")]
-
-
-def _of_kernels(starts: I64, ends: I64, of_ops: I32, kernels: Kernels, launches: Launches) -> I32:
-    """Return the step of the launching operator; of the launch if no operator is known."""
-    step = np.full(len(kernels), NONE, np.int32)
-    launched = kernels.launch >= 0
-    step[launched] = containing(starts, ends, launches.start_ns[kernels.launch[launched]])
-    by_op = kernels.op >= 0
-    step[by_op] = of_ops[kernels.op[by_op]]
-    return step
 
 
 def _incomplete(activities: I64, duration_ns: I64) -> Bools:

@@ -104,7 +104,7 @@ KINDS = (
     ),
     OtherKind(
         message=say("{path} has collapsed stacks: sums of times by stack, without their events."),
-        hint=say("Open the recording from which it was made: the page Flame graph has its stacks."),
+        hint=say("Open its recording; or draw the stacks: tb-privateuse1 stacks FILE -o DIR"),
         head=are_stacks,
         name=_ANY_NAME,
         is_listed=True,

@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from tb_privateuse1.server.messages import (
     RunningJobs,
 )
 from tb_privateuse1.storage import event_record, jobs
+from tb_privateuse1.trace.step_names import PHASES
 from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.result import is_struct
 from tb_privateuse1.views.signature import options_of, query_of, reads_of, sorts_of
@@ -115,18 +116,22 @@ def sort_keys() -> str:
 
 
 def windowed() -> str:
-    """Return the text of ``windowed.ts``: the views whose figures are of a window."""
-    names = [
-        name
+    """Return the text of ``windowed.ts``: the views whose figures are of a window, or a phase's."""
+    choices = {
+        name: get_args(kind)
         for name, view in (*views.VIEWS.items(), *LOOKUPS.items())
-        if "window" in (option for option, *_ in query_of(view))
-    ]
+        for option, kind, _ in query_of(view)
+        if option == "window"
+    }
+    by_phase = [name for name, windows in choices.items() if set(PHASES) & set(windows)]
     head = "/** The views whose figures are of a window, and which `window` can ask for another. */"
     return "\n".join(
         [
             _HEAD.format("Views with a window"),
             head,
-            f"export const WINDOWED: readonly string[] = {json.dumps(names)};",
+            f"export const WINDOWED: readonly string[] = {json.dumps(list(choices))};",
+            "/** Those that a phase of serving can be the window of. */",
+            f"export const BY_PHASE: readonly string[] = {json.dumps(by_phase)};",
             "",
         ]
     )

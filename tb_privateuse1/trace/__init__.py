@@ -37,6 +37,7 @@ __all__ = [
     "run_parameters",
     "statistics",
     "step_names",
+    "step_ranges",
     "sum_bounds",
     "table",
     "uncertainty",

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.comparison.conditions import Condition, conditions
 from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Name
 from tb_privateuse1.analysis.comparison.left_out import left_out_work
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
+from tb_privateuse1.analysis.comparison.parameters import DiffParameter, different_parameters
 from tb_privateuse1.analysis.comparison.reasons import Explanation, explain_change
 from tb_privateuse1.analysis.comparison.repeats import same_steps
 from tb_privateuse1.analysis.comparison.rows import (
@@ -32,6 +33,7 @@ from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.run_parameters import RunParameter, trace_parameters
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import (
     MOST_STEPS,
@@ -80,6 +82,8 @@ class Diff(Result, frozen=True):
     base: Provenance
     conditions: tuple[Condition, ...]
     """What differs about the recordings besides their time."""
+    parameters: tuple[DiffParameter, ...]
+    """Hyperparameters, metadata of the programs and the environment that differ."""
     explanation: Explanation | None
     """Why the step changed; null without steps or device times."""
     rows: tuple[DiffRow, ...]
@@ -113,9 +117,12 @@ class Diff(Result, frozen=True):
     notes: tuple[Finding, ...]
 
 
+Hparams = tuple[tuple[RunParameter, ...], tuple[RunParameter, ...]]
+
 _Step = Annotated[
     int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
 ]
+_BaseStep = Annotated[int | None, "the N of ProfilerStep#N in the base; the steady ones by default"]
 _AliveAt = Annotated[
     Literal["none", "peak", "end"],
     "compare what is alive at the peak or the end of the chosen steps",
@@ -125,6 +132,7 @@ _AliveAt = Annotated[
 def diff(
     trace: Trace,
     base: Trace,
+    hparams: Hparams = ((), ()),
     *,
     by: Annotated[By, "what a row is"] = "operators",
     time: Annotated[
@@ -132,9 +140,7 @@ def diff(
         "best is device time where both traces have it, else host time",
     ] = "best",
     step: _Step = None,
-    base_step: Annotated[
-        int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
-    ] = None,
+    base_step: _BaseStep = None,
     window: WindowOption = "steady",
     alive_at: _AliveAt = "none",
     limit: Annotated[int, "at most this many rows"] = 20_000,
@@ -142,6 +148,7 @@ def diff(
 ) -> Diff:
     """Compare two traces per step: time that ``trace`` gains or loses against ``base``.
 
+    ``hparams`` are those that TensorBoard has of the run of ``trace``, and of that of ``base``.
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     check_page(limit, offset)
@@ -156,12 +163,12 @@ def diff(
     rows, total = compare_rows(
         old, now, by, unit, counts, base_names, slice(offset, offset + limit), repeats=repeats
     )
-    times = windows[1].time, windows[0].time
-    why = explain_change(base, trace, base_steps, now_steps, times, repeats=repeats)
+    why = _why(windows, repeats=repeats)
     return Diff(
         provenance=provenance(trace, windows[0]),
         base=provenance(base, windows[1]),
         conditions=conditions(base, trace, steps=counts, batch=why.batch if why else None),
+        parameters=_parameters(trace, base, hparams),
         explanation=why,
         rows=rows,
         total_rows=total,
@@ -182,6 +189,17 @@ def diff(
         now_median_ns=_median(windows[0]),
         notes=_notes(*windows),
     )
+
+
+def _why(windows: tuple[Window, Window], *, repeats: bool) -> Explanation | None:
+    now, base = windows
+    steps, times = (base.compared_steps, now.compared_steps), (base.time, now.time)
+    return explain_change(base.trace, now.trace, *steps, times, repeats=repeats)
+
+
+def _parameters(trace: Trace, base: Trace, hparams: Hparams) -> tuple[DiffParameter, ...]:
+    old, now = hparams[1] + trace_parameters(base), hparams[0] + trace_parameters(trace)
+    return different_parameters(old, now)
 
 
 def _notes(now: Window, base: Window) -> tuple[Finding, ...]:

@@ -46,7 +46,7 @@ from tb_privateuse1.trace.model import MISSING, NONE, Timeline
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.reduced_traces import Rank
 from tb_privateuse1.views.result import Provenance, Result
-from tb_privateuse1.views.shared_options import StepOption, WindowOption
+from tb_privateuse1.views.shared_options import RanksWindowOption, StepOption
 from tb_privateuse1.views.signature import reduces
 
 
@@ -169,7 +169,7 @@ def distributed(
     ranks: tuple[Rank, ...],
     *,
     step: StepOption = None,
-    window: WindowOption = "steady",
+    window: RanksWindowOption = "steady",
     measure: Annotated[Measure, "what the grid of ranks by steps shows"] = "step",
     limit: Annotated[int, "at most this many steps, and as many collectives"] = 2000,
 ) -> Distributed:
@@ -227,7 +227,7 @@ def distributed(
     )
 
 
-def _parts(read: Sequence[Rank], window: WindowOption) -> list[RankPart]:
+def _parts(read: Sequence[Rank], window: RanksWindowOption) -> list[RankPart]:
     parts: list[RankPart] = [rank.part for rank in read]
     return [of_whole_recording(part) for part in parts] if window == "all" else parts
 

@@ -16,10 +16,15 @@ from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.step_names import PHASES
 from tb_privateuse1.trace.table import I64
 
 StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default none"]
-WindowOption = Annotated[Literal["steady", "all"], "steady: what repeats; all: everything"]
+WindowName = Literal["steady", "all", "prefill", "decode", "mixed"]
+WindowOption = Annotated[
+    WindowName, "steady: what repeats; all: everything; else the iterations of a phase of serving"
+]
+RanksWindowOption = Annotated[Literal["steady", "all"], "steady: what repeats; all: everything"]
 OffsetOption = Annotated[int, "rows to skip"]
 
 MOST_STEPS = 500
@@ -73,15 +78,20 @@ def _with_commas(text: str) -> list[int] | None:
     return [int(word) for word in words]
 
 
-def chosen_window(
-    trace: Trace, step: int | None = None, window: Literal["steady", "all"] = "steady"
-) -> Window:
+def chosen_window(trace: Trace, step: int | None = None, window: WindowName = "steady") -> Window:
     """Return the window of a request: a step, or what ``window`` names.
 
-    Raises TraceError ``unknown_step``.
+    Of a phase the steps are the iterations (``analysis.serving.phase_steps``), as ``Reader.run``
+    gives the trace. Raises TraceError ``unknown_step`` or ``unknown_phase``.
     """
     row = step_row(trace, step)
-    return Window(trace, window) if row is None else Window(trace, "step", row)
+    if row is not None:
+        return Window(trace, "step", row)
+    chosen = Window(trace, window)
+    if window in PHASES and not len(chosen.steps):
+        message = say("There is no iteration of the phase {phase} in this trace.", phase=window)
+        raise TraceError("unknown_phase", message)
+    return chosen
 
 
 def step_row(trace: Trace, step: int | None) -> int | None:

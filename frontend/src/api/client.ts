@@ -13,7 +13,8 @@ import type {
   Runs,
   SqlResult,
 } from "./types";
-import { WINDOWED } from "./windowed";
+import { BY_PHASE, WINDOWED } from "./windowed";
+import { phaseOf, type Phase } from "./phases";
 import { whenShown } from "../lib/tensorboard-host";
 import { PACKED, unpack } from "./binary";
 import { language, t } from "../i18n";
@@ -48,8 +49,9 @@ export interface Place {
   rank: number;
   span: number;
   step: number | null;
-  /** Everything, of views whose figures are of a window; by default the steady part. */
-  window?: "all" | undefined;
+  /** Everything or a phase of serving, of views whose figures are of a window; by default the steady
+   * part. In a phase the steps are its iterations. */
+  window?: "all" | Phase | undefined;
 }
 
 export interface Asking {
@@ -72,7 +74,9 @@ export function fetchView<V extends keyof Results>(
   asking: Asking,
 ): Promise<Results[V]> {
   const { window, ...trace } = place;
-  const asked = WINDOWED.includes(view) ? { ...trace, window } : trace;
+  let asked: Partial<Place> = WINDOWED.includes(view) ? { ...trace, window } : trace;
+  // Of other views neither the phase is known, nor a step of it.
+  if (phaseOf(window) && !BY_PHASE.includes(view)) asked = { ...trace, step: null };
   return ask<Results[V]>(view, { ...asked, ...options, wait_ms: WAIT_MS }, asking);
 }
 

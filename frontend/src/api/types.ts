@@ -618,6 +618,7 @@ export interface Diff {
   provenance: Provenance;
   base: Provenance;
   conditions: Condition[];
+  parameters: DiffParameter[];
   explanation: Explanation | null;
   rows: DiffRow[];
   total_rows: number;
@@ -679,6 +680,14 @@ export interface DiffMemory {
   change_share: number | null;
   noise: number | null;
   verdict: "more" | "less" | "within_noise" | "same" | "unknown";
+}
+
+/** A parameter with another value in each run; null where a run has none of the name. */
+export interface DiffParameter {
+  name: string;
+  source: "hparams" | "metadata" | "environment";
+  base: string | null;
+  now: string | null;
 }
 
 /** The comparison of two traces. */
@@ -1367,6 +1376,27 @@ export interface MemoryGrowth {
   bytes_per_step: number;
 }
 
+/** The peak of one rank; figures are null where its trace does not have them. */
+export interface MemoryOfRank {
+  rank: number;
+  worker: string;
+  device: string | null;
+  capacity_bytes: number | null;
+  step: string | null;
+  peak_at_ns: number | null;
+  peak_bytes: number | null;
+  peak_reserved_bytes: number | null;
+  above_least_bytes: number | null;
+  parameters_bytes: number | null;
+  optimizer_state_bytes: number | null;
+  gradients_bytes: number | null;
+  activations_bytes: number | null;
+  inputs_bytes: number | null;
+  temporaries_bytes: number | null;
+  unknown_bytes: number | null;
+  problem: Finding | null;
+}
+
 /** The memory events inside an operator. ``self`` figures exclude inner operators. */
 export interface MemoryOperator {
   operator: string | null;
@@ -1384,6 +1414,13 @@ export interface MemoryPoint {
   time_ns: number;
   allocated_bytes: number;
   reserved_bytes: number | null;
+}
+
+/** The result of the lookup: a row for each rank, by number. */
+export interface MemoryRanks {
+  rows: MemoryOfRank[];
+  fullest: number | null;
+  steps: string[];
 }
 
 /** Memory figures of a step on the host. */
@@ -2583,7 +2620,7 @@ export interface WhatIf {
 
 /** The window of an answer in words and figures. */
 export interface WindowFacts {
-  kind: "steady" | "all" | "step";
+  kind: "steady" | "all" | "step" | "prefill" | "decode" | "mixed";
   text: string;
   time_ns: number;
   recording_ns: number;
@@ -2632,6 +2669,7 @@ export interface Results extends Views {
   kernel_instances: Instances;
   kernel_source: KernelTexts;
   links: Links;
+  memory_ranks: MemoryRanks;
   namesakes: Instances;
   operator_calls: Instances;
   search: Found;
@@ -2640,20 +2678,20 @@ export interface Results extends Views {
 
 /** The query of each view and lookup. */
 export interface Options {
-  overview: { step?: number | null; window?: "steady" | "all"; brief?: boolean; around?: number | null; offset?: number; limit?: number };
-  advice: { step?: number | null; window?: "steady" | "all" };
-  whatif: { changes?: string | null; step?: number | null; window?: "steady" | "all"; ranking?: boolean; limit?: number };
+  overview: { step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; brief?: boolean; around?: number | null; offset?: number; limit?: number };
+  advice: { step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed" };
+  whatif: { changes?: string | null; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; ranking?: boolean; limit?: number };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };
-  operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; find?: string | null; sort?: string | null; limit?: number; offset?: number };
-  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
-  runtime: { step?: number | null; window?: "steady" | "all" };
-  roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; window?: "steady" | "all"; limit?: number; offset?: number };
+  operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; find?: string | null; sort?: string | null; limit?: number; offset?: number };
+  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
+  runtime: { step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed" };
+  roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
-  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; window?: "steady" | "all"; sort?: string | null };
+  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; sort?: string | null };
   counters: { step?: number | null; counter?: number | null };
-  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null; window?: "steady" | "all" };
+  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed" };
   distributed: { step?: number | null; window?: "steady" | "all"; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
-  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all"; alive_at?: "none" | "peak" | "end"; limit?: number; offset?: number };
+  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; alive_at?: "none" | "peak" | "end"; limit?: number; offset?: number };
   history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null; ranks?: "lowest" | "all" };
   serving: { step?: number | null };
   compilation: { step?: number | null };
@@ -2664,12 +2702,13 @@ export interface Options {
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
-  hotspots: { by?: "operator" | "kernel" | "module" | "function" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
-  kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  hotspots: { by?: "operator" | "kernel" | "module" | "function" | "annotation"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; limit?: number };
+  kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   kernel_source: { index?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
+  memory_ranks: { step?: number | null };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
-  operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean; only?: "all" | "kernels" | "ops" | "launches" | "device_annotations" | "steps" | "frames" };
   work: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
 }

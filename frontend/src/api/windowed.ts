@@ -2,3 +2,5 @@
 
 /** The views whose figures are of a window, and which `window` can ask for another. */
 export const WINDOWED: readonly string[] = ["overview", "advice", "whatif", "operators", "kernels", "runtime", "roofline", "modules", "flame", "distributed", "diff", "hotspots", "kernel_instances", "operator_calls"];
+/** Those that a phase of serving can be the window of. */
+export const BY_PHASE: readonly string[] = ["overview", "advice", "whatif", "operators", "kernels", "runtime", "roofline", "modules", "flame", "diff", "hotspots", "kernel_instances", "operator_calls"];

@@ -1,4 +1,5 @@
 // Selectors for run, rank, span and window; the source badge and the findings badge.
+import { phaseOf } from "../api/phases";
 import type { Finding, Overview, Runs } from "../api/types";
 import { withRank, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
@@ -61,7 +62,11 @@ function PlacePickers({ runs, selected, overview }: Omit<TopBarProps, "help">) {
     (value: string | number | null): void =>
       go({ [key]: value });
   const pickWindow = (value: string | number | null): void =>
-    go({ window: value === "all" ? "all" : null, step: typeof value === "number" ? value : null });
+    go(
+      typeof value === "number"
+        ? { window: phaseOf(window), step: value }
+        : { window: value === "all" ? value : phaseOf(value), step: null },
+    );
   // Another rank of the same span has the same steps; what it lacks after all is said in words.
   const pickRank = (value: string | number | null): void =>
     go(withRank(selected, Number(value)).span ? ofRank(Number(value)) : { rank: Number(value) });

@@ -1,6 +1,7 @@
 // The selected trace: from the URL and the runs in the logdir.
 import type { Overview, Run, Runs, Span, Worker } from "../api/types";
 import type { Place } from "../api/client";
+import { phaseOf } from "../api/phases";
 import type { State } from "./url";
 import { t } from "../i18n";
 
@@ -33,7 +34,8 @@ export function select(runs: Runs, state: Choices): Selected | null {
       rank: worker?.rank ?? state.rank ?? 0,
       span: span?.span ?? state.span ?? 1,
       step: state.step,
-      window: state.step === null && state.window === "all" ? "all" : undefined,
+      // A step of a phase is one of its iterations.
+      window: phaseOf(state.window) ?? (state.step === null && state.window === "all" ? "all" : undefined),
     },
     run: run ?? null,
     worker: worker ?? null,

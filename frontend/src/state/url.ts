@@ -14,7 +14,7 @@ const SELECTION_KEYS = {
   rank: number(["run"]),
   span: number(["run", "rank"]),
   step: number(["run", "rank", "span"]),
-  /** `all`: everything, where figures are of the steady part by default. */
+  /** `all`: everything, where figures are of the steady part by default; or a phase of serving. */
   window: text(["run", "rank", "span"]),
   /** The event whose record is open: `table/row`. Every change but its own closes it. */
   event: text([]),

@@ -32,6 +32,16 @@ test("what may still be found is waited for", () => {
   expect(select(partial, { ...NOTHING, rank: 99 })).toBeNull();
   expect(select(partial, { ...NOTHING, run: "a" })?.place.span).toBe(10);
 });
+test("a phase is a window, and stays one beside a step, which is one of its iterations", () => {
+  expect(select(RUNS, { ...NOTHING, window: "decode" })?.place.window).toBe("decode");
+  expect(select(RUNS, { ...NOTHING, window: "decode", step: 3 })?.place).toMatchObject({
+    window: "decode",
+    step: 3,
+  });
+  expect(select(RUNS, { ...NOTHING, window: "all", step: 3 })?.place.window).toBeUndefined();
+  expect(select(RUNS, { ...NOTHING, window: "other" })?.place.window).toBeUndefined();
+});
+
 test("an empty logdir selects nothing", () => expect(select({ ...RUNS, runs: [] }, NOTHING)).toBeNull());
 test("a trace written again is another one", () => {
   const again: Runs = {

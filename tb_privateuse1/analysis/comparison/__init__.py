@@ -29,6 +29,7 @@ __all__ = [
     "left_out",
     "memory",
     "notes",
+    "parameters",
     "reasons",
     "repeats",
     "rows",

@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import OPERATOR, Trace
+from tb_privateuse1.trace.step_names import PHASES
 
 _NAMED = 5
 """The names that a sentence lists; it counts all."""
@@ -23,9 +24,10 @@ _NAMED = 5
 def left_out_work(now: Window, base: Window) -> Iterator[Finding]:
     """Yield a note on operators and kernels that one recording has, and only in what is left out.
 
-    A step that was asked for leaves out the rest because the user said so: then there is no note.
+    A step or phase that was asked for leaves out the rest because the user said so: then there is
+    no note.
     """
-    if "step" in (now.kind, base.kind):
+    if {now.kind, base.kind} & {"step", *PHASES}:
         return
     new, gone = _only(now, base.trace), _only(base, now.trace)
     if new:

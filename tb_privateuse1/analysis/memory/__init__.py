@@ -7,6 +7,7 @@ guesses the purpose of a block, with ``parameter_sizes`` for parameters and opti
 that fills the peak, with the storages that ``block_storages`` finds in blocks. ``remaining`` finds
 what a part allocated and did not free. ``differences`` compares what is alive at two instants.
 ``kept_activations`` bounds the peak without recomputation.
+``rank_peaks`` has what ranks are compared by.
 """
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "differences",
     "kept_activations",
     "late_releases",
+    "rank_peaks",
     "remaining",
 ]

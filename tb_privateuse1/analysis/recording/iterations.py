@@ -24,6 +24,7 @@ from tb_privateuse1.trace.call_tree import starts_with
 from tb_privateuse1.trace.columns import following, mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
+from tb_privateuse1.trace.step_names import is_of_schedule
 from tb_privateuse1.trace.table import I32, I64
 
 IterationSource = Literal["steps", "annotations", "optimizer", "repetition"]
@@ -66,8 +67,8 @@ class Iterations(Struct, frozen=True):
 
 
 def has_steps(trace: Trace) -> bool:
-    """Return whether the recording has steps of the profiler's schedule."""
-    return any(trace.text(name).startswith(STEP) for name in trace.steps.name[:1])
+    """Return whether the recording has steps of the profiler's schedule, or of serving's phases."""
+    return any(is_of_schedule(trace.text(name)) for name in trace.steps.name[:1])
 
 
 @memoize

@@ -100,6 +100,13 @@ def iteration_spread(trace: Trace) -> Spread | None:
     return spread_of(lengths, bound_ns=0) if lengths else None
 
 
+def phase_part(trace: Trace, rows: I64) -> JudgedPart:
+    """Return rows of ``trace.steps``, without the time of work from before the recording."""
+    drained = time_of(phases(trace), ("drain",))
+    window = intervals.subtract(judged_window.judged_window(trace, rows), drained)
+    return _part(trace, rows, window, rows[:0])
+
+
 def whole_part(trace: Trace) -> JudgedPart:
     """Return all steps, with all of their time."""
     rows = np.arange(len(trace.steps))

@@ -14,15 +14,23 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.recording.durations import write_duration
 from tb_privateuse1.analysis.recording.iterations import has_steps
-from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part, whole_part
+from tb_privateuse1.analysis.recording.judged_part import (
+    JudgedPart,
+    judged_part,
+    phase_part,
+    whole_part,
+)
 from tb_privateuse1.analysis.recording.phases import FIRST_TIME, phases, time_of
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.step_names import PHASES
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-WindowKind = Literal["steady", "all", "step"]
+WindowKind = Literal["steady", "all", "step", "prefill", "decode", "mixed"]
+"""The last three are phases of serving: the steps of their trace are iterations
+(``analysis.serving.phase_steps``)."""
 
 
 class WindowFacts(Struct, frozen=True):
@@ -44,7 +52,8 @@ class Window:
 
     ``steady``: whole steps that repeat, without start-up and without the edges of the recording;
     all of it where nothing is steady. ``step``: one row of ``trace.steps``, without such time.
-    ``all``: every row, and the time of all steps.
+    ``all``: every row, and the time of all steps. A phase: the steps named by it,
+    without the time of work from before the recording.
     """
 
     def __init__(self, trace: Trace, kind: WindowKind, row: int | None = None) -> None:
@@ -55,6 +64,8 @@ class Window:
     @functools.cached_property
     def part(self) -> JudgedPart:
         """Return what rules and the replay judge; nothing where nothing is steady."""
+        if self.asked in PHASES:
+            return phase_part(self.trace, self.steps)
         return whole_part(self.trace) if self.asked == "all" else judged_part(self.trace, self._row)
 
     @functools.cached_property
@@ -72,6 +83,10 @@ class Window:
         """Return its rows of ``trace.steps``."""
         if self.kind == "steady":
             return self.part.steps
+        if self.asked in PHASES:
+            names = (self.trace.text(name) for name in self.trace.steps.name.tolist())
+            own = [i for i, name in enumerate(names) if name.startswith(f"{self.asked}#")]
+            return np.array(own, np.int64)
         return np.arange(len(self.trace.steps)) if self._row is None else np.array([self._row])
 
     @property
@@ -182,7 +197,18 @@ class Window:
             text = say("{name}: {time} of {whole}", name=name, time=time, whole=whole)
         elif self.kind == "steady":
             text = say("steady: {time} of {whole}", time=time, whole=whole)
+        elif self.kind in PHASES:
+            text = say(
+                "{phase}: {time} of {whole}",
+                phase=_phase_words()[self.kind],
+                time=time,
+                whole=whole,
+            )
         else:
             text = say("all: {whole}", whole=whole) if trace.end_ns else say("no events")
         count = len(self.steps) if has_steps(trace) else 0
         return WindowFacts(self.kind, text, self.ns, trace.end_ns, count)
+
+
+def _phase_words() -> dict[str, str]:
+    return {"prefill": say("prefill"), "decode": say("decode"), "mixed": say("mixed phase")}

@@ -2,6 +2,7 @@
 
 ``announced`` reads the annotations of engines, ``token_passes`` finds forward passes by shapes,
 ``iterations`` joins both with what repeats, and ``figures`` has the times of each iteration.
+``phase_steps`` makes a phase a window of all views.
 """
 
 __all__ = [
@@ -9,4 +10,5 @@ __all__ = [
     "figures",
     "generations",
     "iterations",
+    "phase_steps",
 ]

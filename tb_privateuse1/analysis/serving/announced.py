@@ -12,6 +12,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tb_privateuse1.analysis.work.announced_attention import LABELED
+
 Kind = Literal["prefill", "decode", "mixed", "unknown"]
 
 _SUMS = r"(?P<{0}>\d+)\((?P<{0}_sizes>\w*)\)"
@@ -22,9 +24,6 @@ _FORMS = (
     re.compile(r"step\[(?P<mode>[A-Z_]+) bs=(?P<bs>\d+)(?: toks=(?P<toks>\d+))?"),
 )
 _WORD = re.compile(r"(?<![a-z])(prefill|decode)(?![a-z])", re.IGNORECASE)
-
-_LABELED = re.compile(r"(?<![a-z])(sq|sk)(\d+)")
-"""Sums over requests: of queries (tokens of this iteration), and of keys (with those before)."""
 
 _MODES: dict[str, Kind] = {
     "EXTEND": "prefill",
@@ -103,7 +102,7 @@ def _sizes(text: str | None, tokens: str | None, requests: int) -> tuple[int | N
         return 0, 0
     if text is None:
         return (None if tokens is None else int(tokens)), None
-    labeled = {label: int(number) for label, number in _LABELED.findall(text)}
+    labeled = {label: int(number) for label, number in LABELED.findall(text)}
     if labeled:
         return labeled.get("sq"), labeled.get("sk")
     first = text.partition("_")[0]  # behind it the squares of the lengths, if any

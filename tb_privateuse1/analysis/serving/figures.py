@@ -10,10 +10,10 @@ from msgspec import Struct
 from tb_privateuse1.analysis.recording.phases import phases, time_of
 from tb_privateuse1.analysis.serving.iterations import Iteration
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
-from tb_privateuse1.trace import device_times, intervals, uncertainty
+from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I64
 
 
 class Figures(Struct, frozen=True):
@@ -64,16 +64,17 @@ def figures(trace: Trace, found: Sequence[Iteration]) -> list[Figures]:
     drained = intervals.covered_length(earlier, starts, ends)
     busy = intervals.subtract(uncertainty.busy(trace.kernels), earlier)
     busy_ns = intervals.covered_length(busy, starts, ends)
-    bytes_of, exposure = _bytes_of_kernels(trace), _Exposure(trace)
+    work, exposure = _Work(trace, members), _Exposure(trace)
+    # Looked up once: it reads all kernels, and iterations may be a hundred thousand.
+    has_device = device_times.known_times(trace) == "device"
     return [
         _of_one(
-            trace,
-            rows,
+            work,
+            i,
             _Window(one.start_ns, end, bound, int(drained[i]), int(busy_ns[i])),
-            bytes_of,
-            exposure,
+            exposure if has_device else None,
         )
-        for i, (one, rows, (end, bound)) in enumerate(zip(found, members, stops, strict=True))
+        for i, (one, (end, bound)) in enumerate(zip(found, stops, strict=True))
     ]
 
 
@@ -111,28 +112,57 @@ def _end(kernels: Kernels, one: Iteration, rows: I64) -> tuple[int, int | None]:
     return int(own.end_ns[0]), uncertainty.bound_sum(bounds)
 
 
-def _of_one(
-    trace: Trace, rows: I64, window: _Window, bytes_of: I64, exposure: _Exposure
-) -> Figures:
-    own = trace.kernels.take(rows)
+class _Work:
+    """The device's work of each iteration: ``members`` has the rows of its activities."""
+
+    def __init__(self, trace: Trace, members: Sequence[I64]) -> None:
+        kernels = trace.kernels
+        self.trace, self._members = trace, members
+        self._measured = uncertainty.all_measured(kernels)
+        bytes_of = _bytes_of_kernels(trace)
+        rows = np.concatenate(members)
+        owner = np.repeat(np.arange(len(members)), [len(own) for own in members])
+        known, duration = bytes_of[rows] != MISSING, kernels.end_ns[rows] - kernels.start_ns[rows]
+
+        def total(values: I64) -> list[int]:
+            sums: list[int] = groupby.sums(owner, values, len(members)).tolist()
+            return sums
+
+        self.known: list[int] = np.bincount(owner[known], minlength=len(members)).tolist()
+        self.bytes = total(np.where(known, bytes_of[rows], 0))
+        self.bytes_ns = total(np.where(known, duration, 0))
+        self.kernels_ns = total(duration)
+        # Each iteration in a time of its own: one union is that of all.
+        apart = owner * (np.int64(trace.end_ns) + 1)
+        union = intervals.union(kernels.start_ns[rows] + apart, kernels.end_ns[rows] + apart)
+        first = np.arange(len(members)) * (np.int64(trace.end_ns) + 1)
+        within = intervals.covered_length(union, first, first + np.int64(trace.end_ns) + 1)
+        self.device_ns: list[int] = within.tolist()
+
+    def device_bound(self, i: int) -> int | None:
+        """Return the bound of the time in which the activities of an iteration run."""
+        if self._measured:
+            return device_times.known_bound(self.trace, 0)
+        own = self.trace.kernels.take(self._members[i])
+        return device_times.known_bound(self.trace, uncertainty.union_bound(own))
+
+
+def _of_one(work: _Work, i: int, window: _Window, exposure: _Exposure | None) -> Figures:
+    """Return the figures of an iteration; ``exposure`` is None without times of a device."""
     # The host may run ahead for whole iterations meanwhile: then it is their time.
     drained = window.drained_ns if window.drained_ns < window.end_ns - window.start_ns else 0
     time = window.end_ns - window.start_ns - drained
-    known: Bools = bytes_of[rows] != MISSING
-    duration = own.end_ns - own.start_ns
-    device = intervals.length(uncertainty.busy(own))
-    has_device = device_times.known_times(trace) == "device"
-    has_idle = has_device and drained == window.drained_ns
+    idle_of = exposure if drained == window.drained_ns else None
     return Figures(
         time_ns=time,
         time_bound_ns=window.end_bound_ns,
-        device_ns=device_times.known_sum(trace, device) if has_device else None,
-        device_bound_ns=device_times.known_bound(trace, uncertainty.union_bound(own)),
-        exposed_ns=time - window.busy_ns if has_idle else None,
-        exposed_bound_ns=exposure.bound(window) if has_idle else None,
-        bytes=int(bytes_of[rows][known].sum()) if known.any() else None,
-        bytes_ns=int(duration[known].sum()),
-        kernels_ns=int(duration.sum()),
+        device_ns=device_times.known_sum(work.trace, work.device_ns[i]) if exposure else None,
+        device_bound_ns=work.device_bound(i),
+        exposed_ns=time - window.busy_ns if idle_of else None,
+        exposed_bound_ns=idle_of.bound(window) if idle_of else None,
+        bytes=work.bytes[i] if work.known[i] else None,
+        bytes_ns=work.bytes_ns[i],
+        kernels_ns=work.kernels_ns[i],
     )
 
 

@@ -6,6 +6,7 @@ tokens.
 """
 
 __all__ = [
+    "announced_attention",
     "arguments",
     "batches",
     "call_work",

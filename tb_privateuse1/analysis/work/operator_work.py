@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tb_privateuse1.analysis.work import list_types, registry, related_calls
+from tb_privateuse1.analysis.work import announced_attention, list_types, registry, related_calls
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.call_work import Related, Work
 from tb_privateuse1.analysis.work.calls import read_call
@@ -60,6 +60,7 @@ def operator_work(trace: Trace) -> OperatorWork:
         if len(lacking):
             related = related_rows(trace, lacking)
             _compute_related(trace, lacking, related, models, found, works)
+    announced_attention.take_announced(trace, found, works)
     _take_recorded(trace, found, works)
     table = _table(works)
     unknown = len(table) - 1

@@ -24,6 +24,7 @@ LOOKUPS = Registry[Callable[..., Any]](
         "kernel_instances",
         "kernel_source",
         "links",
+        "memory_ranks",
         "namesakes",
         "operator_calls",
         "search",

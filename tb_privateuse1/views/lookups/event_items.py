@@ -20,6 +20,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.views.shared_options import WindowName
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps", "device_annotations"]
 TABLES: tuple[TableName, ...] = get_args(TableName)
@@ -155,7 +156,7 @@ def rows_in_window(
     table: Literal["ops", "kernels"],
     index: int,
     step: int | None,
-    window: Literal["steady", "all"],
+    window: WindowName,
 ) -> Bools:
     """Return a flag per row of a table: it is in the window, as the rows of its page are.
 

@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from tb_privateuse1.readers.event_files import Value, hyperparameters, is_event_file
 from tb_privateuse1.trace.run_parameters import RunParameter, parameters
+from tb_privateuse1.views.request import Selection
+from tb_privateuse1.views.sources import Catalogs, await_run
 
 _MOST_FILES = 64
 """A run that was restarted has some event files; each begins with its session's parameters."""
@@ -40,6 +42,22 @@ def run_hparams(run: str, path: str, folders: Collection[str]) -> tuple[RunParam
                 contradicted.add(name)
     kept = {name: value for name, value in found.items() if name not in contradicted}
     return parameters(kept, "hparams")
+
+
+def selected_hparams(
+    catalogs: Catalogs, selection: Selection, deadline_s: float | None
+) -> tuple[RunParameter, ...]:
+    """Return the hyperparameters of the run of a selection; none of a remote one.
+
+    Raises TraceError, or Pending during the first scan.
+    """
+    catalog = await_run(catalogs, selection.run, deadline_s)
+    files = catalog.find(selection.run, selection.rank, selection.span)
+    if files.trace.is_remote:
+        return ()
+    run = selection.run or catalog.runs.runs[0].run
+    folders = {os.path.dirname(one.trace.path) for one in catalog.files.values()}
+    return run_hparams(run, files.trace.path, folders)
 
 
 def _event_files(folder: str, folders: Collection[str]) -> Iterator[dict[str, Value]]:

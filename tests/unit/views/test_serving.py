@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tb_privateuse1.trace import device_times
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.serving import ServingGeneration, serving
@@ -113,3 +114,20 @@ def test_a_recorded_loop_equals_a_count_of_its_file() -> None:
         (4, 5, 6)
     ]
     assert all(row.device_bound_ns is not None for row in result.rows)
+
+
+def test_the_kernels_are_not_read_again_for_each_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    known = device_times.known_times
+
+    def counted(one: Trace) -> device_times.Known:
+        asked.append(len(one.kernels))
+        return known(one)
+
+    monkeypatch.setattr(device_times, "known_times", counted)
+    counts = []
+    for iterations in (10, 100):
+        asked.clear()
+        assert serving(_engine(iterations)).total_rows == iterations
+        counts.append(len(asked))
+    assert counts[0] == counts[1]

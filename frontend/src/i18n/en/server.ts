@@ -16,4 +16,5 @@ export const traceNames = {
   "(outside of modules)": "(outside of modules)",
   "(outside of annotations)": "(outside of annotations)",
   "(outside of operators)": "(outside of operators)",
+  "(matched with an eager run)": "(matched with an eager run)",
 };

@@ -1,9 +1,10 @@
 // Chinese texts that single pages load later, for the test of translations.
 import { compilation } from "./zh-compilation";
 import { culprits } from "./zh-culprits";
+import { memoryRanks } from "./zh-memory-ranks";
 import { parallelism } from "./zh-parallelism";
 import { roofline } from "./zh-roofline";
 import { serving } from "./zh-serving";
 import { report } from "./pages/report";
 
-export const loadedLater = { compilation, culprits, parallelism, report, roofline, serving };
+export const loadedLater = { compilation, culprits, memoryRanks, parallelism, report, roofline, serving };

@@ -41,6 +41,13 @@ export const serving: Translation<typeof english.serving> = {
       title: "带宽",
       help: "已知字节数的 kernel 的带宽；仅当它们占 kernel 时间的一半以上时给出。",
     },
+    only: {
+      title: "仅此阶段",
+      help: "该页面只显示此阶段的数据；顶部的时间窗口可切换回来。",
+      overview: "时间构成",
+      roofline: "Roofline 图",
+      diff: "差异",
+    },
   },
   columns: {
     start: { title: "开始", help: "自记录开始起；链接在时间线中显示该迭代。" },

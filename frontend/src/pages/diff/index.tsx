@@ -15,7 +15,7 @@ import { rankChoices, runChoices, spanChoices, windowChoices } from "../shared/s
 import { instantOf, PeakFigure } from "./memory";
 import { keyOf, KINDS, OTHERS, WORDS, type By, type Shown } from "./rows";
 import { DiffTable } from "./tables";
-import { Conditions, Why } from "./why";
+import { Conditions, Parameters, Why } from "./why";
 import { linkProps } from "../../state/links";
 import type { ChoosingProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -222,7 +222,10 @@ export function DiffSummary({ result, other }: { result: Result; other: Selected
           {result.explanation && <Why why={result.explanation} other={other} />}
           <Largest result={result} most={MOST} />
         </div>
-        <Breakdown result={result} parts={parts} />
+        <div>
+          <Breakdown result={result} parts={parts} />
+          <Parameters parameters={result.parameters} />
+        </div>
       </div>
     </>
   );

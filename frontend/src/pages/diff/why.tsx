@@ -1,10 +1,11 @@
 // Why the step changed: sentences with their part of the change, and what they leave.
-import type { Condition, Explanation, Reason } from "../../api/types";
-import { duration, exactDuration, relativeChange, signedDuration } from "../../lib/format";
+import type { Condition, DiffParameter, Explanation, Reason } from "../../api/types";
+import { MISSING, duration, exactDuration, relativeChange, signedDuration } from "../../lib/format";
 import { type LinkProps, linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
+import { HeadRow } from "../../widgets/table/head-row";
 import "./why.css";
 
 const texts = t.diffWhy;
@@ -19,6 +20,36 @@ export function Conditions({ conditions }: { conditions: readonly Condition[] })
     <p class="notice" data-testid="diff-conditions">
       {texts.differ(shown)}
     </p>
+  );
+}
+
+const MOST_PARAMETERS = 12;
+
+/** The parameters that differ, a row each; those beyond a screen are in the CSV. */
+export function Parameters({ parameters }: { parameters: readonly DiffParameter[] }) {
+  const { parameter } = texts;
+  if (parameters.length === 0) return null;
+  const more = parameters.length - MOST_PARAMETERS;
+  return (
+    <section data-testid="diff-parameters" data-value={parameters.length}>
+      <h2 class="withcsv">
+        {parameter.title} <small class="muted">{parameter.note}</small>
+        <CsvButton name="parameters" rows={parameters} />
+      </h2>
+      <table class="plain">
+        <HeadRow of={[parameter.name, parameter.base, parameter.now]} />
+        <tbody>
+          {parameters.slice(0, MOST_PARAMETERS).map(({ name, source, base, now }) => (
+            <tr key={`${source} ${name}`} data-key={name}>
+              <td title={t.history.sources[source]}>{name}</td>
+              <td class="value">{base ?? MISSING}</td>
+              <td class="value">{now ?? MISSING}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && <p class="muted">{parameter.more(more)}</p>}
+    </section>
   );
 }
 

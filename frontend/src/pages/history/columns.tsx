@@ -32,7 +32,9 @@ export function columnsOf({ rows, parameters }: History): readonly Column<Histor
   const names = rows.flatMap((row) => row.parameters.map(({ name }) => name));
   const ordered = [...new Set([...parameters, ...names])];
   const shown = new Set(parameters.slice(0, MOST_SHOWN));
-  return [...COLUMNS, ...ordered.map((name) => parameterColumn(name, rows, shown.has(name)))];
+  const own = ordered.map((name) => parameterColumn(name, rows, shown.has(name)));
+  // Beside the figures that they explain: the texts behind them take the rest of the screen.
+  return [...FIGURES, ...own, ...TEXTS];
 }
 
 function parameterColumn(name: string, rows: readonly HistoryRow[], shown: boolean): Column<HistoryRow> {
@@ -49,7 +51,7 @@ function parameterColumn(name: string, rows: readonly HistoryRow[], shown: boole
   });
 }
 
-const COLUMNS: readonly Column<HistoryRow>[] = [
+const FIGURES: readonly Column<HistoryRow>[] = [
   field("run", heads.run, "text", 200, {
     cell: (r) => (
       <a class="value" {...linkProps({ view: "overview", ...placeOf(r) })} title={r.run}>
@@ -71,6 +73,9 @@ const COLUMNS: readonly Column<HistoryRow>[] = [
   }),
   field("mfu", heads.mfu, "share", 76, { bound: (r) => boundOf(r.mfu, r.mfu_low, r.mfu_high) }),
   field("memory_peak_bytes", heads.memory, "bytes", 112),
+];
+
+const TEXTS: readonly Column<HistoryRow>[] = [
   field("saving_share", heads.saving, "share", 76),
   field("finding", heads.finding, "text", 240, {
     code: (r) => r.rule,

@@ -5,7 +5,7 @@ import type { Finding, MemoryDevice, MemoryUse, MemoryWindow } from "../../api/t
 import { bytes, duration, percent, signedBytes } from "../../lib/format";
 import { parseRange } from "../../lib/time-range";
 import { traceOf, useLatest, useView } from "../../state/use-result";
-import { stepNumber } from "../../state/selection";
+import { stepNumber, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { AreaChart } from "../../widgets/charts/area-chart";
@@ -15,6 +15,7 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
 import { DataWarnings } from "../shared/data-warnings";
 import { layered, LAYERS } from "./categories";
+import { Ranks } from "./ranks";
 import { MemoryTables, type Life } from "./tables";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -39,7 +40,9 @@ export function Memory({ selected, base }: PageProps) {
   return (
     <div class="memory fill" aria-busy={latest.isStale}>
       <DataWarnings findings={base.provenance.warnings} figures={["memory"]} />
-      <Show resource={latest}>{(result) => <Page result={result} onAll={() => setLimit(ALL)} />}</Show>
+      <Show resource={latest}>
+        {(result) => <Page result={result} onAll={() => setLimit(ALL)} selected={selected} />}
+      </Show>
       {latest.loaded.status === "failed" && (device !== null || range !== null) && (
         <p class="state">
           <button
@@ -55,7 +58,13 @@ export function Memory({ selected, base }: PageProps) {
   );
 }
 
-function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
+interface Shown {
+  result: MemoryUse;
+  onAll: () => void;
+  selected: Selected;
+}
+
+function Page({ result, onAll, selected }: Shown) {
   const { device, window, curve } = result;
   const { life, setLife } = useLife(result);
   const points = useMemo(
@@ -95,6 +104,7 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
         onSelect={(start, end) => go({ range: `${start}..${end}` })}
       />
       <Legend points={points} result={result} stacked={stacked} />
+      <Ranks selected={selected} />
       <MemoryTables result={result} onAll={onAll} life={life} onLife={setLife} />
     </>
   );

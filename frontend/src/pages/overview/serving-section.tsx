@@ -1,9 +1,10 @@
 // Iterations of serving: by phase, as bars, and each with its tokens and what the host leaves idle.
 import { useMemo, useState } from "preact/hooks";
+import { phaseOf } from "../../api/phases";
 import type { Overview, Serving as Result, ServingIteration, ServingPhase } from "../../api/types";
 import { color, type Category } from "../../lib/color";
 import { boundOf, count, duration, exactDuration, percent, rate, significant } from "../../lib/format";
-import { toInterval } from "../../state/links";
+import { linkProps, toInterval } from "../../state/links";
 import type { Latest } from "../../state/use-result";
 import { serving as texts } from "../../i18n/serving";
 import { StackedBars } from "../../widgets/charts/stacked-bars";
@@ -80,6 +81,7 @@ function Phases({ phases, inferred }: { phases: readonly ServingPhase[]; inferre
           numbers(phase.device.title, phase.device.help),
           numbers(phase.exposed.title, phase.exposed.help),
           numbers(phase.bandwidth.title, phase.bandwidth.help),
+          phase.only.title,
         ]}
       />
       <tbody>
@@ -110,10 +112,31 @@ function Phases({ phases, inferred }: { phases: readonly ServingPhase[]; inferre
             <td class="number" title={texts.known(percent(one.bytes_share))}>
               {rate(one.bytes_per_s)}
             </td>
+            <td>{phaseOf(one.kind) && <Only kind={one.kind} />}</td>
           </tr>
         ))}
       </tbody>
     </table>
+  );
+}
+
+const OF_WINDOW = ["overview", "roofline", "diff"] as const;
+
+/** Pages whose figures can be of this phase alone. */
+function Only({ kind }: { kind: Kind }) {
+  return (
+    <span class="serving-only" title={texts.phase.only.help}>
+      {OF_WINDOW.map((view) => (
+        <a
+          key={view}
+          {...linkProps({ view, window: kind, step: null })}
+          data-testid="serving-only"
+          data-key={view}
+        >
+          {texts.phase.only[view]}
+        </a>
+      ))}
+    </span>
   );
 }
 

@@ -2,6 +2,7 @@
 import type { Overview, Runs } from "../../api/types";
 import { bytes, dateTime, duration } from "../../lib/format";
 import { stepNumber, type Selected } from "../../state/selection";
+import { PHASES } from "../../api/phases";
 import { t } from "../../i18n";
 import type { Choice } from "../../widgets/controls/picker";
 
@@ -51,6 +52,10 @@ export function windowChoices({ steps, spread, provenance }: Overview, asked: st
       label: t.selectorChoices.all,
       note: numbered.length ? String(numbered.length) : t.selectorChoices.noSteps,
     },
+    // In a phase the steps are the iterations of all phases.
+    ...PHASES.filter((phase) => steps.some((s) => s.name.startsWith(`${phase}#`))).map(
+      (phase): Choice => ({ value: phase, label: asked === phase && window ? window.text : phase }),
+    ),
     ...numbered.map(
       (s): Choice => ({
         value: s.number,

@@ -1,6 +1,7 @@
 """Work of custom operators of vLLM, SGLang and symmetric memory, which write into an argument.
 
-Mixtures of experts and attention over a cache depend on values that no recording has: unknown.
+Mixtures of experts depend on values that no recording has: unknown. Attention over a cache is in
+``work.announced_attention``.
 """
 
 from __future__ import annotations

@@ -112,6 +112,14 @@ export const diffWhy = {
   conditions,
   condition: (name: string, base: string, now: string) => `${name} ${base} → ${now}`,
   differ: (all: readonly string[]) => `The recordings differ: ${all.join("; ")}.`,
+  parameter: {
+    title: "Different parameters",
+    note: "hyperparameters, metadata and environment of the runs",
+    name: "Parameter",
+    base: "Base",
+    now: "New",
+    more: (left: number) => `${left} more are in the CSV.`,
+  },
   /** Values that the server writes as codes. */
   values: {
     on: "on",

@@ -7,6 +7,7 @@ export const memory = {
   device: "Device",
   deviceHelp: (label: string, events: number) => `${label}: ${count(events)} memory events`,
   step: (step: number | null) => `step ${step}`,
+  allRanks: "Memory of all ranks",
   range: (start: string, end: string) => `${start} to ${end}`,
   drag: "Drag in the chart to select a part.",
   shown: "Shown",

@@ -39,6 +39,13 @@ export const serving = {
       title: "Bandwidth",
       help: "Of the kernels whose bytes are known; only where these take half of the kernels' time.",
     },
+    only: {
+      title: "Only this phase",
+      help: "The page with the figures of this phase alone. The window at the top leads back.",
+      overview: "Account",
+      roofline: "Roofline",
+      diff: "Difference",
+    },
   },
   columns: {
     start: {

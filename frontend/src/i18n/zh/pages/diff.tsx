@@ -104,6 +104,14 @@ export const diffWhy: Translation<typeof english.diffWhy> = {
   },
   condition: (name, base, now) => `${name} ${base} → ${now}`,
   differ: (all) => `两次采集的差别：${all.join("；")}。`,
+  parameter: {
+    title: "不同的参数",
+    note: "运行的超参数、元数据与环境",
+    name: "参数",
+    base: "基准",
+    now: "新",
+    more: (left) => `其余 ${left} 个见 CSV。`,
+  },
   values: {
     on: "开",
     off: "关",
