@@ -42,6 +42,7 @@ RULES: Registry[Rule] = Registry(
         "blocking_copy",
         "checkpoint_writes",
         "synchronize",
+        "unseen_device",
         "launch_blocking",
         "blocked_call",
         "attention_math",

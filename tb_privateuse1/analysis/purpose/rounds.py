@@ -86,9 +86,7 @@ def _steps_of_round(trace: Trace, ends_ns: I64) -> int:
     return max(int(second - first), 1)
 
 
-def rounds(
-    trace: Trace, order: Order, ends_ns: I64, named: Iterations | None
-) -> tuple[I64, I64]:
+def rounds(trace: Trace, order: Order, ends_ns: I64, named: Iterations | None) -> tuple[I64, I64]:
     """Return the start and end of each round, in ns on the host; empty if there are too few.
 
     ``named`` are annotated iterations: what is in the range of a round's end is of that round.
@@ -112,7 +110,7 @@ def rounds(
     kept = [_own(gap, head, tail) for gap in between]
     kept = _of_some_rounds(order, between, kept, head)
     if not is_cut:
-        kept.append(max(max(_common(gap.names, tail) for gap in between), gaps[-1].inside))
+        kept.append(max(*(_common(gap.names, tail) for gap in between), gaps[-1].inside))
     starts = np.append(order.start_ns, np.iinfo(np.int64).max)
     last = [gap.first + count for gap, count in zip(gaps, kept, strict=True)]
     borders = np.maximum(starts[last], ends_ns)
