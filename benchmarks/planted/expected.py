@@ -158,7 +158,8 @@ FURTHER: dict[str, tuple[float, tuple[str, ...]]] = {
     "backup_in_each_step": (0.15, ("side_work",)),
     "windows_by_mask": (0.60, ()),
     "inputs_with_gradients": (0.15, ("unread_gradients",)),
-    "cloned_between_layers": (0.10, ("layout_conversion", "elementwise_chain")),
+    "cloned_between_layers": (
+        0.10, ("layout_conversion", "elementwise_chain", "unwritten_copies")),
 }
 """The same of six kinds that no rule's texts name, when `zeroed_gradients` and the chains of
 single calls were corrected: guesses from before the programs ran."""

@@ -62,6 +62,7 @@ RULES: Registry[Rule] = Registry(
         "weight_reads",
         "double_precision",
         "kernel_roofs",
+        "unwritten_copies",
         "needless_recompute",
         "recomputed_sequence",
         "partial_sort",
