@@ -55,8 +55,8 @@ def forward_for_metrics() -> Forms:
             adam.step()
             adam.zero_grad()
             with torch.no_grad():
-                told = model(inputs) if again else scores
-                return (told.argmax(dim=1) == targets).float().mean().item()
+                answers = model(inputs) if again else scores
+                return (answers.argmax(dim=1) == targets).float().mean().item()
 
         return step
 
@@ -94,7 +94,7 @@ PAIRS: Final = tuple(
                     probed_each_third, "cpu"),
             planted("forward_for_metrics", "a second pass of the model for a metric",
                     forward_for_metrics, "cpu"),
-            planted("softmax_before_argmax", "probabilities of which only the order counts",
+            planted("softmax_before_argmax", "probabilities, whose order alone counts",
                     softmax_before_argmax, "cpu"),
         ),
     )

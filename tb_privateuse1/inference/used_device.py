@@ -18,12 +18,13 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import device_types
 
 _OPERATORS = re.compile(
-    rf"^(aten::_?({vendors.words('operator_prefixes', ())})_"
+    rf"^(aten::_?({vendors.words('operator_prefixes', ())})_(?!is_acceptable)"
     rf"|({vendors.words('communication_prefixes', ())}):"
     r"|aten::(_flash|_efficient|_cudnn)_attention_(forward|backward)$"
     r"|aten::record_stream$)"
 )
-"""Operators that torch has for a device alone (aten/src/ATen/native/native_functions.yaml)."""
+"""Operators that torch has for a device alone (aten/src/ATen/native/native_functions.yaml). Whether
+cuDNN would accept an input, torch asks on a processor, too."""
 
 _FRAMES = re.compile(
     r"^(torch/(cuda|xpu|mtia|accelerator)/(__init__|streams)\.py\(\d+\): "

@@ -16,7 +16,7 @@ from tb_privateuse1.trace import intervals
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the copies of results of which nobody writes either tensor."""
+    """Yield the copies of results where nobody writes either tensor."""
     rows = unwritten_copies(case.trace)
     if not len(rows):
         return

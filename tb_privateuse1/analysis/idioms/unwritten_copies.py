@@ -31,7 +31,7 @@ _AS_IT_IS = ("", "3")
 
 @memoize
 def unwritten_copies(trace: Trace) -> I64:
-    """Return the rows of ``trace.ops`` that copy a tensor of which nobody writes either one."""
+    """Return the rows of ``trace.ops`` that copy a tensor, where nobody writes either one."""
     none = np.empty(0, np.int64)
     if _CLONE not in trace.strings or any(map(_GRAPHS.search, _called(trace))):
         return none

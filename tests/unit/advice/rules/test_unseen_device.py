@@ -60,9 +60,9 @@ def test_what_waits_can_save_is_bounded_by_the_hosts_own_time() -> None:
     run = program(200)
     (row,) = found(RULE, of_host(run))
     whole = {one.rule: one for one in advise(run.trace()).rows}
-    told = float(row.title.split("time, ")[1].split(" %")[0]) / 100
+    most = float(row.title.split("time, ")[1].split(" %")[0]) / 100
     assert whole["item_sync"].saving_share is not None
-    assert whole["item_sync"].saving_share <= told + 0.005
+    assert whole["item_sync"].saving_share <= most + 0.005
 
 
 def test_without_a_wait_nothing_is_known() -> None:
@@ -138,7 +138,8 @@ def test_each_proof_of_a_device_counts(event: make.Event) -> None:
 def test_what_torch_asks_in_any_program_is_no_proof() -> None:
     t = make.trace(
         make.op("aten::mm", 0, 10),
-        make.op("aten::_scaled_dot_product_flash_attention_for_cpu", 10, 20),
+        make.op("aten::_scaled_dot_product_flash_attention_for_cpu", 10, 15),
+        make.op("aten::cudnn_is_acceptable", 15, 20),
         make.frame("torch/cuda/__init__.py(161): is_available", 20, 30),
         make.frame("torch/cuda/__init__.py(1030): synchronize", 30, 40),
         make.annotation("gloo:all_reduce", 40, 50),

@@ -38,15 +38,15 @@ def _stripped(name: str, folder: Path, *, calls: bool) -> Trace:
     """Return a shared recording without events of the device, and of its runtime."""
     (path,) = sorted((FOLDER / name).glob("*.json*"))[:1]
     raw = path.read_bytes()
-    told = json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+    content = json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
     gone = _DEVICE if calls else _DEVICE | _CALLS
-    told["traceEvents"] = [
-        one for one in told["traceEvents"] if str(one.get("cat", "")).lower() not in gone
+    content["traceEvents"] = [
+        one for one in content["traceEvents"] if str(one.get("cat", "")).lower() not in gone
     ]
     if not calls:
-        told.pop("deviceProperties", None)
+        content.pop("deviceProperties", None)
     target = folder / "rank0.1.pt.trace.json"
-    target.write_text(json.dumps(told))
+    target.write_text(json.dumps(content))
     return trace_of(target)
 
 
@@ -66,10 +66,10 @@ def test_what_is_said_of_the_host_is_true_of_the_whole(
     name: str, calls: bool, tmp_path: Path
 ) -> None:
     trace = _stripped(name, tmp_path, calls=calls)
-    told = advise(trace)
-    assert [row.rule for row in told.rows if row.saving_ns] == []
+    advice = advise(trace)
+    assert [row.rule for row in advice.rows if row.saving_ns] == []
     titles = defaultdict(list)
-    for row in told.rows:
+    for row in advice.rows:
         titles[row.rule].append(row.title)
     is_own = any("host is at work itself" in title for title in titles["unseen_device"])
     assert is_own <= (name in _LAUNCHING)

@@ -1,4 +1,4 @@
-"""Copies of which nobody writes either tensor."""
+"""Copies, where nobody writes either tensor."""
 
 from __future__ import annotations
 
