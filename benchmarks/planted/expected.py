@@ -158,12 +158,22 @@ FURTHER: dict[str, tuple[float, tuple[str, ...]]] = {
     "backup_in_each_step": (0.15, ("side_work",)),
     "windows_by_mask": (0.60, ()),
     "inputs_with_gradients": (0.15, ("unread_gradients",)),
-    "cloned_between_layers": (0.10, ("layout_conversion", "elementwise_chain")),
+    "cloned_between_layers": (
+        0.10,
+        ("layout_conversion", "elementwise_chain", "unwritten_copies"),
+    ),
 }
 """The same of six kinds that no rule's texts name, when `zeroed_gradients` and the chains of
 single calls were corrected: guesses from before the programs ran."""
 
-EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK
+LOOPS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "probed_each_third": (0.20, ("side_work",)),
+    "forward_for_metrics": (0.25, ("side_work", "repeated_work")),
+    "softmax_before_argmax": (0.25, ()),
+}
+"""The same of three kinds, when rounds without steps were found: guesses from before any ran."""
+
+EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS
 
 RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()}
 

@@ -12,6 +12,7 @@ import numpy as np
 from tb_privateuse1 import vendors
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.inference import used_device
 from tb_privateuse1.inference.stage_inputs import Activities, Strings, impossible_sizes
 from tb_privateuse1.inference.validity import unread
 from tb_privateuse1.readers.raw import KernelSource, Raw, Sidecar
@@ -258,6 +259,13 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None, trace: Trace) -> Finding
     if not any(map(len, (trace.ops, trace.frames, trace.memory))):
         message = say("The file has counters or marks, but no range: nothing is analyzed.")
         return lack("no_ranges", message, hint)
+    if proof := used_device.proof(raw, trace):
+        message = say(
+            "The program ran operators on a device ({proof}), but no activity of the device is "
+            "recorded.",
+            proof=proof,
+        )
+        return lack("no_device_activities", message, hint)
     message = say("This trace holds host activity only.")
     return Finding("host_only", message, hint, severity="info", affects=DEVICE)
 

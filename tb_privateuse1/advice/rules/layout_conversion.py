@@ -13,6 +13,7 @@ from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.analysis.idioms import permuted_inputs
 from tb_privateuse1.analysis.idioms.expanded_copies import repeated
 from tb_privateuse1.analysis.idioms.slow_products import Slow
+from tb_privateuse1.analysis.idioms.unwritten_copies import unwritten_copies
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -74,6 +75,8 @@ def _conversions(case: RuleContext) -> tuple[Slow, I64, Slow]:
     rows = np.union1d(copied, case.kernels(_KERNELS))
     rows = rows[~kernels.communication[rows] & ~fusion.in_chains(case)[rows]]
     rows = np.setdiff1d(rows, repeated(trace).rows)
+    same = mask_of(unwritten_copies(trace), len(trace.ops))  # these change no layout
+    rows = rows[case.around(kernels.op[rows], same) < 0]
     shapes = set(trace.ops.shapes[kernels.op[np.intersect1d(copied, rows)]].tolist())
     if not len(rows):
         return Slow(rows, np.empty(0)), rows, Slow(rows, np.empty(0))

@@ -13,7 +13,7 @@ from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
-from tb_privateuse1.analysis.purpose.pieces import host_steps
+from tb_privateuse1.analysis.purpose.pieces import training_steps
 from tb_privateuse1.analysis.purpose.side_work import SideKind, SideWork, side_work
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.i18n import Text, fill, say
@@ -140,7 +140,7 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
     if case.share(intervals.length(claim)) < least:
         return None
     trace, words = case.trace, _WORDS[work.kind]
-    steps, every = work.steps, len(host_steps(trace)[0])
+    steps, every = work.steps, len(training_steps(trace)[0])
     if has_steps(trace):
         steps, every = np.intersect1d(steps, case.steps), len(case.steps)
     name = call_title(trace, trace.text(work.name)) if work.name >= 0 else say("This work")

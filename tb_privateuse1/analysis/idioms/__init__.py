@@ -42,4 +42,5 @@ __all__ = [
     "torch_threads",
     "unread_gradients",
     "unread_results",
+    "unwritten_copies",
 ]

@@ -2,6 +2,7 @@
 
 __all__ = [
     "pieces",
+    "rounds",
     "side_effects",
     "side_work",
 ]

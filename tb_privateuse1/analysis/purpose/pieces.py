@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
+from tb_privateuse1.analysis.purpose import rounds
 from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.analysis.steps.training_phases import (
     BACKWARD as IN_ENGINE,
@@ -86,28 +87,14 @@ class _Ranges(Struct, frozen=True, eq=False):
 @memoize
 def pieces(trace: Trace) -> Pieces:
     """Return the pieces of all steps; none without steps or without a backward pass."""
-    ops, frames, main = trace.ops, trace.frames, thread_roles(trace).main
-    passes, steps = find_passes(trace), host_steps(trace)
-    if main == NONE or not len(passes.backward_ns) or not len(steps[0]):
+    passes, steps = find_passes(trace), training_steps(trace)
+    if not len(passes.backward_ns) or not len(steps[0]):
         return Pieces.empty()
-    ranges = _Ranges(
-        start_ns=np.concatenate((ops.start_ns, frames.start_ns)),
-        end_ns=np.concatenate((ops.end_ns, frames.end_ns)),
-        op=np.concatenate((ops.parent, frames.op)),
-        frame=np.concatenate((ops.frame, frames.parent)),
-        marks=_marks(trace, main, passes),
-    )
-    own = np.concatenate((ops.thread, frames.thread)) == main
-    mixed, loops = _divided(ranges, own)
-    divided = np.append(mixed, True)  # ``NONE`` reads the last entry
-    frame = np.where(ranges.frame >= 0, ranges.frame + len(ops), NONE)
-    rows = np.flatnonzero(own & ~mixed & divided[ranges.op] & divided[frame])
+    ranges, rows, loops = _undivided(trace)
     step = containing(*steps, ranges.start_ns[rows])
     rows, step = rows[step >= 0], step[step >= 0]
-    order = np.argsort(ranges.start_ns[rows], kind="stable")
-    rows, step = rows[order], step[order]
     start, has = ranges.start_ns[rows], ranges.having(rows)
-    purpose = _purposes(trace, main, rows, has)
+    purpose = _purposes(trace, thread_roles(trace).main, rows, has)
     in_pass = containing(passes.backward_ns, passes.end_ns, start) >= 0
     purpose[in_pass & (purpose == OTHER)] = BACKWARD
     around = call_tree.inner_range(trace, ranges.op[rows], ranges.frame[rows])
@@ -120,6 +107,25 @@ def pieces(trace: Trace) -> Pieces:
         place=_places(step, purpose, has[OPTIMIZER]),
         loop=np.isin(around, loops),
     )
+
+
+@memoize
+def _undivided(trace: Trace) -> tuple[_Ranges, I64, I64]:
+    """Return all ranges, the rows that are pieces by their start, and the rows of loops' bodies."""
+    ops, frames, main = trace.ops, trace.frames, thread_roles(trace).main
+    ranges = _Ranges(
+        start_ns=np.concatenate((ops.start_ns, frames.start_ns)),
+        end_ns=np.concatenate((ops.end_ns, frames.end_ns)),
+        op=np.concatenate((ops.parent, frames.op)),
+        frame=np.concatenate((ops.frame, frames.parent)),
+        marks=_marks(trace, main, find_passes(trace)),
+    )
+    own = np.concatenate((ops.thread, frames.thread)) == main
+    mixed, loops = _divided(ranges, own)
+    divided = np.append(mixed, True)  # ``NONE`` reads the last entry
+    frame = np.where(ranges.frame >= 0, ranges.frame + len(ops), NONE)
+    rows = np.flatnonzero(own & ~mixed & divided[ranges.op] & divided[frame])
+    return ranges, rows[np.argsort(ranges.start_ns[rows], kind="stable")], loops
 
 
 def _divided(ranges: _Ranges, own: Bools) -> tuple[Bools, I64]:
@@ -144,17 +150,43 @@ def _divided(ranges: _Ranges, own: Bools) -> tuple[Bools, I64]:
     return mixed, bodies[~mask_of(up[up >= 0], len(bodies))]
 
 
-def host_steps(trace: Trace) -> tuple[I64, I64]:
-    """Return the host's ranges of steps, or of annotated iterations, by start; else none.
+@memoize
+def training_steps(trace: Trace) -> tuple[I64, I64]:
+    """Return the host's ranges of training steps by start, in ns; empty without a backward pass.
 
-    The optimizer's end is none of a step: behind it the step may go on.
+    They are the profiler's steps. Without these they are rounds of the loop; where there are too
+    few rounds, annotated iterations.
     """
+    main, passes = thread_roles(trace).main, find_passes(trace)
+    if main == NONE or not len(passes.backward_ns):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     if has_steps(trace):
         return trace.steps.host_start_ns, trace.steps.host_end_ns
     found = iterations(trace)
-    if found is None or found.source != "annotations":
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    return found.start_ns, found.end_ns
+    named = found if found is not None and found.source == "annotations" else None
+    ranges, rows, _ = _undivided(trace)
+    has = ranges.having(rows)
+    kind = np.where(trace.ops.thread == main, phase_kinds(trace), NONE)
+    stepping = np.sort(trace.ops.end_ns[kind == STEPPING])
+    random = named_rows(trace.strings, trace.ops.name, lambda text: _draws(trace, text))
+    drawn = np.sort(trace.ops.start_ns[random])
+    start, end = ranges.start_ns[rows], ranges.end_ns[rows]
+    order = rounds.Order(
+        name=np.concatenate((trace.ops.name, trace.frames.name))[rows].astype(np.int64),
+        start_ns=start,
+        forward=has[FORWARD],
+        loads=_purposes(trace, main, rows, has) == DATA,
+        draws=np.searchsorted(drawn, end) > np.searchsorted(drawn, start),
+    )
+    ends = rounds.round_ends(trace, order, stepping, np.sort(passes.end_ns))
+    divided = rounds.rounds(trace, order, ends, named)
+    if len(divided[0]) or named is None:
+        return divided
+    return named.start_ns, named.end_ns
+
+
+def _draws(trace: Trace, text: str) -> bool:
+    return kind_of(text, trace.vendor) == "random"
 
 
 def _marks(trace: Trace, main: int, passes: Passes) -> tuple[I64, I64, I64]:

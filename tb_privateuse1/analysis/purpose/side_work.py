@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.purpose.pieces import (
     pieces,
 )
 from tb_privateuse1.analysis.purpose.side_effects import Effects, effects
+from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import containing, ends_run, flag_names, mask_of, starts_run
@@ -158,7 +159,12 @@ def _work(
 
 
 def _is_average(trace: Trace, does: Effects, steps: int) -> bool:
-    """Return whether operators average most parameters, one tensor at a time."""
+    """Return whether operators average most parameters, one tensor at a time.
+
+    Without an optimizer of torch they may be its updates.
+    """
+    if not (phase_kinds(trace) == STEPPING).any():
+        return False
     joined = np.count_nonzero(does.joins & does.writes & ~does.lists)
     return bool(joined >= steps * max(MANY, _MOST_OF * _parameters(trace)))
 

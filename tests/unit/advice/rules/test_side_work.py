@@ -92,6 +92,17 @@ def test_averages_of_weights_are_found_with_one_call_for_all() -> None:
     assert row.saving_share == pytest.approx(gained(before), rel=0.15)
 
 
+def test_updates_by_hand_are_no_averages() -> None:
+    run = HostTraining()
+    for _ in range(4):
+        with run.step():
+            layers = run.forward(256, *WIDTHS)
+            run.backward(layers)
+            for _ in range(10):
+                run.run("aten::add_", WEIGHT, WEIGHT, "-0.1", host=20)
+    assert found(RULE, run.trace()) == []
+
+
 def test_a_checkpoint_before_the_optimizer_is_found() -> None:
     before = train(between=save)
     (row,) = found(RULE, before.trace())
