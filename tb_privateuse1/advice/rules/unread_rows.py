@@ -21,25 +21,25 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield products whose result is cut to a part before anything else reads it."""
     work = unread_rows(case.trace)
     gone = remove(case, Needless(work.rows, work.shares))
-    products = np.intersect1d(work.products, gone.rows)
-    if not len(products) or case.share(intervals.length(gone.claim)) < ONE_PLACE:
+    makers = np.intersect1d(work.makers, gone.rows)
+    if not len(makers) or case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
-    longest = products[np.argmax((case.trace.ops.end_ns - case.trace.ops.start_ns)[products])]
+    longest = makers[np.argmax((case.trace.ops.end_ns - case.trace.ops.start_ns)[makers])]
     yield RuleFinding(
         title=say(
             "Only a part of the results of {products} {per_step} is read: {share} of the time",
-            products=plural(round(len(products) / max(len(case.steps), 1)), "product"),
+            products=plural(round(len(makers) / max(len(case.steps), 1)), "product"),
             share="",
             per_step=case.per_step,
         ),
         explanation=say(
             "The first reader of each result takes at most {part} of it, and nothing else reads "
             "the rest. A typical product has inputs of {shapes}.",
-            part=percent(1 - float(work.shares[np.isin(work.rows, products)].max())),
+            part=percent(1 - float(work.shares[np.isin(work.rows, makers)].max())),
             shapes=shorten(case.trace.text(case.trace.ops.shapes[longest]), LONGEST_INLINE),
         ),
-        events=len(products),
-        evidence=case.examples("ops", products),
+        events=len(makers),
+        evidence=case.examples("ops", makers),
         how=say(
             "The part of these products, and of element-wise work between them and the cut, that "
             "nobody reads; reading all operands remains."
@@ -47,7 +47,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=gone.claim,
         removes=gone.removes,
         confidence="medium",
-        source=case.source(products),
+        source=case.source(makers),
         lacks=case.lacks("stacks"),
     )
 

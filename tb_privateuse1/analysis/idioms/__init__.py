@@ -38,6 +38,7 @@ __all__ = [
     "shared_inputs",
     "single_calls",
     "slicing_views",
+    "taken_parts",
     "slow_products",
     "torch_threads",
     "unread_gradients",
