@@ -48,12 +48,14 @@ _PAIR = 2
 class UnreadRows(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` with the share of their work that nobody reads.
 
-    ``makers`` are those that make the tensor which is read in part.
+    ``makers`` are those that make the tensor which is read in part: rows of it, or ``scattered``
+    elements (columns, a diagonal).
     """
 
     rows: I64
     shares: F64
     makers: I64
+    scattered: Bools
 
 
 class _Reads(Struct, frozen=True, eq=False):
@@ -74,8 +76,8 @@ class _Reads(Struct, frozen=True, eq=False):
 def unread_rows(trace: Trace) -> UnreadRows:
     """Return makers, and what works on their results, where only a part is read later.
 
-    The gradients of both go with them: those of what nobody reads are zeros. Parts that together are more than half of the result count as all of it. Without any reader
-    nothing is known.
+    The gradients of both go with them: those of what nobody reads are zeros. Parts that together
+    are more than half of the result count as all of it. Without any reader nothing is known.
     """
     reads = _reads(trace)
     writes = reads.what == _MAKES
@@ -98,9 +100,15 @@ def unread_rows(trace: Trace) -> UnreadRows:
     makers = writes[chosen]
     shares[makers] = np.minimum(shares[makers], _beyond_reading(trace, rows[makers]))
     rows, place = np.unique(rows, return_index=True)
-    rows, shares, makers = rows, shares[place], rows[makers[place]]
+    makers, scattered = makers[place], columns[segment[chosen]][place]
+    shares = shares[place]
     gradients, of = _gradients(trace, rows)
-    return UnreadRows(np.append(rows, gradients), np.append(shares, shares[of]), makers)
+    return UnreadRows(
+        np.append(rows, gradients),
+        np.append(shares, shares[of]),
+        rows[makers],
+        scattered[makers],
+    )
 
 
 def _gradients(trace: Trace, rows: I64) -> tuple[I64, I64]:

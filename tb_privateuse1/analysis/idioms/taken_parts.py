@@ -91,6 +91,4 @@ def _indexed(call: Arguments, strided: Arguments) -> Part:
 
 def _keeps_last(shape: tuple[int, ...], sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Return whether rows are read as a whole: a dimension as long, of neighbors in memory."""
-    return any(
-        size == shape[-1] and step == 1 for size, step in zip(sizes, strides, strict=True)
-    )
+    return any(size == shape[-1] and step == 1 for size, step in zip(sizes, strides, strict=True))
