@@ -50,7 +50,7 @@ def taken_part(
     such a call and its values are not recorded.
     """
     x = call.tensor(0)
-    if not x.numel:
+    if not x.shape or not x.numel:
         raise UnknownWork
     last = len(x.shape) - 1
     if word in CUTS:
@@ -75,7 +75,7 @@ def taken_part(
 
 def _viewed(call: Arguments, strided: Arguments) -> Part:
     """Return the distinct elements of a view: dimensions without a stride repeat them."""
-    x, sizes, strides = call.tensor(0), strided.integers(1), strided.integers(2)
+    x, (sizes, strides) = call.tensor(0), _view_of(strided)
     count = math.prod(size for size, step in zip(sizes, strides, strict=True) if step)
     # Windows overlap: no more elements than lie between the first and the last one.
     reach = 1 + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
@@ -84,9 +84,17 @@ def _viewed(call: Arguments, strided: Arguments) -> Part:
 
 def _indexed(call: Arguments, strided: Arguments) -> Part:
     """Return what indices choose: its chosen dimensions have a size, and no stride."""
-    x, sizes, strides = call.tensor(0), strided.integers(1), strided.integers(2)
+    x, (sizes, strides) = call.tensor(0), _view_of(strided)
     share = min(math.prod(sizes) / x.numel, 1.0)
     return Part(share, _keeps_last(x.shape, sizes, strides))
+
+
+def _view_of(strided: Arguments) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return sizes and strides of a view; raises UnknownWork if they do not fit."""
+    sizes, strides = strided.integers(1), strided.integers(2)
+    if len(sizes) != len(strides):
+        raise UnknownWork
+    return sizes, strides
 
 
 def _keeps_last(shape: tuple[int, ...], sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
