@@ -20,6 +20,8 @@ from tb_privateuse1.trace.findings import LONGEST_INLINE
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield inverses that are multiplied by fewer columns than they have."""
     work = inverses(case.trace)
+    if not len(work.rows):
+        return
     gone = remove(case, Needless(work.rows, work.shares))
     own = np.intersect1d(work.inverses, gone.rows)
     if not len(own) or case.share(intervals.length(gone.claim)) < ONE_PLACE:

@@ -20,6 +20,8 @@ from tb_privateuse1.trace.findings import LONGEST_INLINE
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield operators whose result is cut to a part before anything else reads it."""
     work = unread_rows(case.trace)
+    if not len(work.rows):
+        return
     gone = remove(case, Needless(work.rows, work.shares))
     makers = np.intersect1d(work.makers, gone.rows)
     if not len(makers) or case.share(intervals.length(gone.claim)) < ONE_PLACE:

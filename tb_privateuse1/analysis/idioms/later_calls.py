@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.work.arguments import Arguments
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -24,10 +24,24 @@ class LaterCalls:
         rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
         self.rows: I64 = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
         self._trace = trace
+        self._name = ops.name[self.rows]
+        self._words = {
+            name: reduced_name(trace.text(name))
+            for name in groupby.distinct_values(self._name).tolist()
+        }
 
     def named(self, *words: str) -> I64:
         """Return the places among ``rows`` of operators with one of these reduced names."""
-        return np.flatnonzero(operators_named(self._trace, *words)[self.rows])
+        names = [name for name, word in self._words.items() if word in words]
+        if not names:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.isin(self._name, names))
+
+    def distinct(self, places: I64) -> tuple[I64, I64]:
+        """Return one place of each distinct call among places, and each place's number of it."""
+        ops, rows = self._trace.ops, self.rows[places]
+        first, call = groupby.group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
+        return places[first], call
 
     def call(self, at: int) -> Arguments | None:
         """Return the inputs of the operator at a place among ``rows``; None if unknown."""

@@ -198,10 +198,15 @@ def _packed(trace: Trace) -> Iterator[PaddedBatch]:
 def _masked(trace: Trace) -> Iterator[PaddedBatch]:
     """Yield batches with a mask of lengths: places compared with the length of each sequence."""
     later = later_calls(trace)
-    for place in later.named("lt", "le", "ge", "gt")[:_MOST].tolist():
-        call = later.call(place)
-        if call is not None and (sizes := _of_lengths(call)) is not None:
-            yield PaddedBatch(int(later.rows[place]), *sizes, None)
+    places = later.named("lt", "le", "ge", "gt")
+    first, number = later.distinct(places)
+    calls = (later.call(place) for place in first.tolist())
+    sizes = [None if call is None else _of_lengths(call) for call in calls]
+    masks = np.array([one is not None for one in sizes], np.bool_)
+    of_lengths = np.flatnonzero(masks[number])[:_MOST] if len(places) else number
+    for place, call in zip(places[of_lengths].tolist(), number[of_lengths].tolist(), strict=True):
+        if (own := sizes[call]) is not None:
+            yield PaddedBatch(int(later.rows[place]), *own, None)
 
 
 def _of_lengths(call: Arguments) -> tuple[int, int] | None:

@@ -95,6 +95,9 @@ def unread_rows(trace: Trace) -> UnreadRows:
         segment[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
     )
     good = written & (part > 0) & (part <= _LITTLE) & ~whole & ~(columns & rowwise)
+    if not good.any():
+        none = np.empty(0, np.int64)
+        return UnreadRows(none, np.empty(0), none, none.astype(np.bool_))
     chosen = good[segment] & (writes | np.isin(reads.what, (_ALONG, _ROWWISE)))
     rows, shares = reads.op[chosen], 1 - part[segment[chosen]]
     makers = writes[chosen]
@@ -113,8 +116,6 @@ def unread_rows(trace: Trace) -> UnreadRows:
 
 def _gradients(trace: Trace, rows: I64) -> tuple[I64, I64]:
     """Return the outermost operators that compute gradients of some rows, and whose they are."""
-    if not len(rows):
-        return rows, rows
     ops, forward = trace.ops, call_tree.linked_forward(trace)
     nodes = np.flatnonzero(forward >= 0)
     nodes = nodes[groupby.outermost_operators(ops)[nodes]]
