@@ -21,8 +21,8 @@ class LaterCalls:
 
     def __init__(self, trace: Trace) -> None:
         ops = trace.ops
-        rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
-        self.rows: I64 = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
+        # The table is by thread and start.
+        self.rows: I64 = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
         self._trace = trace
         self._name = ops.name[self.rows]
         self._words = {

@@ -14,6 +14,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -22,6 +23,9 @@ _INDEX_AT = {"gather": 2, "take_along_dim": 1, "take": 1}
 """The argument whose elements each take one element of the first tensor."""
 _DIAGONALS = frozenset(("diag", "trace", "diagonal_copy", "diagonal"))
 """They read the diagonal of two dimensions: one element of each row or column."""
+
+_INSIDE = 16
+"""Views that other calls below an operator make before its own: those of its index tensors."""
 
 
 class Part(Struct, frozen=True):
@@ -36,9 +40,17 @@ def strided_calls(trace: Trace, rows: I64) -> list[Arguments | None]:
     """Return the first ``as_strided`` that each of these rows of ``trace.ops`` calls itself."""
     ops = trace.ops
     views = np.flatnonzero(named_rows(trace.strings, ops.name, "aten::as_strided".__eq__))
-    first = np.full(len(ops) + 1, -1, np.int64)
-    first[ops.parent[views[::-1]]] = views[::-1]
-    return [read_call(trace, row) if row >= 0 else None for row in first[rows].tolist()]
+    # A row's calls follow it, those of the first call before the second one.
+    at = np.searchsorted(views, rows)
+    for _ in range(_INSIDE):
+        view = lookup(views, np.where(at < len(views), at, -1), -1)
+        inside = (view >= 0) & (ops.parent[view] != rows) & (ops.start_ns[view] < ops.end_ns[rows])
+        at = at + (inside & (ops.thread[view] == ops.thread[rows]))
+    own = (view >= 0) & (ops.parent[view] == rows)
+    return [
+        read_call(trace, row) if is_own else None
+        for row, is_own in zip(view.tolist(), own.tolist(), strict=True)
+    ]
 
 
 def taken_part(
