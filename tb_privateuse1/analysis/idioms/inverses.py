@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.later_calls import LaterCalls, later_calls
+from tb_privateuse1.analysis.idioms.later_calls import LaterCalls
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor
 from tb_privateuse1.analysis.work.registry import reduced_name
@@ -41,7 +41,7 @@ def inverses(trace: Trace) -> Inverses:
     A solver factorizes the matrix, too, and solves for the columns of the product instead of those
     of the unit matrix. So the products go, and the rest of the solving.
     """
-    later = later_calls(trace)
+    later = LaterCalls(trace)
     shares: dict[int, float] = {}
     found: dict[int, float] = {}
     for at in later.named(*_INVERSES)[:_MOST].tolist():

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.later_calls import NEAR, later_calls
+from tb_privateuse1.analysis.idioms.later_calls import NEAR, LaterCalls
 from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
@@ -60,7 +60,8 @@ def padded_batches(trace: Trace) -> tuple[PaddedBatch, ...]:
     """
     if not (trace.ops.shapes >= 0).any():
         return ()
-    found = [*_copied(trace), *_padded(trace), *_packed(trace)] or list(_masked(trace))
+    later = LaterCalls(trace)
+    found = [*_copied(trace), *_padded(trace, later), *_packed(later)] or list(_masked(later))
     start_ns = trace.ops.start_ns
     return tuple(sorted(found, key=lambda one: int(start_ns[one.row])))
 
@@ -135,9 +136,9 @@ def _fill(row: int, first: Arguments, second: Arguments) -> _Fill:
     return _Fill(row, (size, length), index, round(share * length))
 
 
-def _padded(trace: Trace) -> Iterator[PaddedBatch]:
+def _padded(trace: Trace, later: LaterCalls) -> Iterator[PaddedBatch]:
     """Yield batches whose sequences are padded one by one to one length."""
-    later, step = later_calls(trace), trace.ops.step
+    step = trace.ops.step
     run: list[tuple[int, tuple[int, ...], int]] = []
     last = 0
     for place in later.named("pad", "constant_pad_nd")[:_MOST].tolist():
@@ -176,9 +177,8 @@ def _run(run: list[tuple[int, tuple[int, ...], int]]) -> Iterator[PaddedBatch]:
         yield PaddedBatch(row, len(run), length, sum(lengths) / (len(run) * length))
 
 
-def _packed(trace: Trace) -> Iterator[PaddedBatch]:
+def _packed(later: LaterCalls) -> Iterator[PaddedBatch]:
     """Yield batches that are packed for a recurrent layer: its rows are those of all lengths."""
-    later = later_calls(trace)
     for place in later.named("_pack_padded_sequence")[:_MOST].tolist():
         call = later.call(place)
         behind = (later.call(at) for at in later.behind(place))
@@ -195,9 +195,8 @@ def _packed(trace: Trace) -> Iterator[PaddedBatch]:
             yield PaddedBatch(int(later.rows[place]), size, length, filled)
 
 
-def _masked(trace: Trace) -> Iterator[PaddedBatch]:
+def _masked(later: LaterCalls) -> Iterator[PaddedBatch]:
     """Yield batches with a mask of lengths: places compared with the length of each sequence."""
-    later = later_calls(trace)
     places = later.named("lt", "le", "ge", "gt")
     first, number = later.distinct(places)
     calls = (later.call(place) for place in first.tolist())
@@ -206,7 +205,8 @@ def _masked(trace: Trace) -> Iterator[PaddedBatch]:
     of_lengths = np.flatnonzero(masks[number])[:_MOST] if len(places) else number
     for place, call in zip(places[of_lengths].tolist(), number[of_lengths].tolist(), strict=True):
         if (own := sizes[call]) is not None:
-            yield PaddedBatch(int(later.rows[place]), *own, None)
+            size, length = own
+            yield PaddedBatch(int(later.rows[place]), size, length, None)
 
 
 def _of_lengths(call: Arguments) -> tuple[int, int] | None:

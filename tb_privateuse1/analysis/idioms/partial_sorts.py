@@ -7,7 +7,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.later_calls import LaterCalls, later_calls
+from tb_privateuse1.analysis.idioms.later_calls import LaterCalls
 from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.registry import reduced_name
@@ -44,7 +44,7 @@ def partial_sorts(trace: Trace) -> PartialSorts:
     The numbers of a sort are read by a cut, by a gather of few, or by a scatter of a mask: an order
     that only puts a threshold back. If something reads all of the order, it is needed.
     """
-    readers = later_calls(trace)
+    readers = LaterCalls(trace)
     shares: dict[int, float] = {}
     sorts: list[int] = []
     for at in readers.named(*_SORTS)[:_MOST].tolist():
