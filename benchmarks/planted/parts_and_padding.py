@@ -1,14 +1,10 @@
-"""Results read in part, padding, and two other faults, planted when their rules were finished.
-
-Three programs run on the processor alone, one on the reference device.
-"""
+"""Results read in part, padding, and two other faults, planted when their rules were finished."""
 
 from __future__ import annotations
 
 import itertools
 from typing import Final
 
-import refdevice  # noqa: F401  # makes the device known to torch
 import torch
 from msgspec.structs import replace
 from torch import nn
@@ -16,8 +12,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.pairs.pair import Forms, Pair, Step
-from benchmarks.planted.fault import FASTER, planted
-from benchmarks.planted.tuned_on_device import DEVICE
+from benchmarks.planted.fault import planted
 
 
 class Pooled(nn.Module):
@@ -34,7 +29,8 @@ class Pooled(nn.Module):
         """Return the first token's state, with the shape batch, width."""
         asked = hidden[:, :1] if self.first_alone else hidden
         query, (key, value) = self.query(asked), self.pair(hidden).chunk(2, dim=-1)
-        found = functional.scaled_dot_product_attention(*map(self._split, (query, key, value)))
+        query, key, value = (self._split(one) for one in (query, key, value))
+        found = functional.scaled_dot_product_attention(query, key, value)
         mixed = self.mix(found.transpose(1, 2).reshape(asked.shape))
         state = self.norm(asked + mixed)
         result: torch.Tensor = self.outer(functional.gelu(self.inner(state)))[:, 0]
@@ -74,13 +70,13 @@ def padded_speech() -> Forms:
             for inputs, outputs in itertools.pairwise((64, 96, 96, 64))
             for part in (nn.Conv1d(inputs, outputs, 5, padding=2), nn.LeakyReLU(0.2))
         ]
-        model = nn.Sequential(*layers).to(DEVICE)
+        model = nn.Sequential(*layers)
         sgd = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
 
         def step() -> None:
             for first in range(0, 32, 8):
                 chosen = [sounds[i] for i in order[first : first + 8]]
-                batch = pad_sequence(chosen, batch_first=True).to(DEVICE)
+                batch = pad_sequence(chosen, batch_first=True)
                 model(batch.transpose(1, 2)).square().mean().backward()
                 sgd.step()
                 sgd.zero_grad()
@@ -139,12 +135,17 @@ def _timed(pair: Pair) -> Pair:
     return replace(pair, of_process=True)
 
 
-PAIRS: Final = (
-    _timed(planted("pooled_queries", "a layer of all tokens for the first one", pooled_queries,
-                   "cpu")),
-    planted("padded_speech", "batches of mixed lengths", padded_speech, settings=FASTER),
-    _timed(planted("clipped_each_part", "gradients clipped behind each part of a batch",
-                   clipped_each_part, "cpu")),
-    _timed(planted("batch_by_permutation", "a batch chosen by a permutation of all samples",
-                   batch_by_permutation, "cpu")),
+PAIRS: Final = tuple(
+    map(
+        _timed,
+        (
+            planted("pooled_queries", "a layer of all tokens for the first one", pooled_queries,
+                    "cpu"),
+            planted("padded_speech", "batches of mixed lengths", padded_speech, "cpu"),
+            planted("clipped_each_part", "gradients clipped behind each part of a batch",
+                    clipped_each_part, "cpu"),
+            planted("batch_by_permutation", "a batch chosen by a permutation of all samples",
+                    batch_by_permutation, "cpu"),
+        ),
+    )
 )  # fmt: skip
