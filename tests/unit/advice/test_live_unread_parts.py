@@ -51,7 +51,7 @@ FAULTS: list[tuple[str, Step, Step]] = [
     ("unread_rows", lambda: (A @ B.T).diagonal().mean(), lambda: (A * B).sum(-1).mean()),
     ("unread_rows", lambda: torch.cdist(A, B).trace(), lambda: torch.cdist(A, B).mean()),
     ("unread_rows", lambda: HEAD(A)[FIRST].argmax(-1), lambda: HEAD(A[FIRST]).argmax(-1)),
-    ("unread_rows", lambda: HEAD(A)[PLACES, PLACES].mean(), lambda: HEAD(A).softmax(-1)[PLACES]),
+    ("unread_rows", lambda: HEAD(A)[PLACES, PLACES].mean(0), lambda: HEAD(A).softmax(-1)[PLACES]),
     ("unread_rows", lambda: trained(HEAD(A)[:16]), lambda: trained(HEAD(A[:16]))),
     ("inverse_product", lambda: MATRIX.inverse() @ B, lambda: torch.linalg.solve(MATRIX, B)),
     (
