@@ -173,7 +173,16 @@ LOOPS: dict[str, tuple[float, tuple[str, ...]]] = {
 }
 """The same of three kinds, when rounds without steps were found: guesses from before any ran."""
 
-EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS
+PARTS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "pooled_queries": (0.45, ("unread_rows",)),
+    "padded_speech": (0.35, ("padding",)),
+    "clipped_each_part": (0.20, ()),
+    "batch_by_permutation": (0.60, ("unread_rows",)),
+}
+"""The same of results read in part, padding and two other kinds, when rules for views, inverses and
+padding were finished: guesses from before the programs ran."""
+
+EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS
 
 RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()}
 

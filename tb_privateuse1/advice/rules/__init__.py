@@ -68,6 +68,8 @@ RULES: Registry[Rule] = Registry(
         "recomputed_sequence",
         "partial_sort",
         "unread_rows",
+        "inverse_product",
+        "padding",
         "unread_gradients",
         "unread_results",
         "dense_gradients",

@@ -1,4 +1,4 @@
-"""Matrix products whose result is read in part only: the logits of a whole prompt, say."""
+"""Results that are read in part only: the logits of a whole prompt, a product's diagonal."""
 
 from __future__ import annotations
 
@@ -18,38 +18,55 @@ from tb_privateuse1.trace.findings import LONGEST_INLINE
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield products whose result is cut to a part before anything else reads it."""
+    """Yield operators whose result is cut to a part before anything else reads it."""
     work = unread_rows(case.trace)
-    gone = remove(case, Needless(work.rows, work.shares))
-    products = np.intersect1d(work.products, gone.rows)
-    if not len(products) or case.share(intervals.length(gone.claim)) < ONE_PLACE:
+    if not len(work.rows):
         return
-    longest = products[np.argmax((case.trace.ops.end_ns - case.trace.ops.start_ns)[products])]
+    gone = remove(case, Needless(work.rows, work.shares))
+    makers = np.intersect1d(work.makers, gone.rows)
+    if not len(makers) or case.share(intervals.length(gone.claim)) < ONE_PLACE:
+        return
+    longest = makers[np.argmax((case.trace.ops.end_ns - case.trace.ops.start_ns)[makers])]
+    judged = np.isin(work.makers, makers)
     yield RuleFinding(
         title=say(
-            "Only a part of the results of {products} {per_step} is read: {share} of the time",
-            products=plural(round(len(products) / max(len(case.steps), 1)), "product"),
+            "Only a part of the results of {operators} {per_step} is read: {share} of the time",
+            operators=plural(round(len(makers) / max(len(case.steps), 1)), "operator"),
             share="",
             per_step=case.per_step,
         ),
         explanation=say(
-            "The first reader of each result takes at most {part} of it, and nothing else reads "
-            "the rest. A typical product has inputs of {shapes}.",
-            part=percent(1 - float(work.shares[np.isin(work.rows, products)].max())),
+            "The readers of each result take at most {part} of it together, and nothing else reads "
+            "the rest. A typical operator, {name}, has inputs of {shapes}.",
+            part=percent(1 - float(work.shares[np.isin(work.rows, makers)].max())),
+            name=case.trace.text(case.trace.ops.name[longest]),
             shapes=shorten(case.trace.text(case.trace.ops.shapes[longest]), LONGEST_INLINE),
         ),
-        events=len(products),
-        evidence=case.examples("ops", products),
+        events=len(makers),
+        evidence=case.examples("ops", makers),
         how=say(
-            "The part of these products, and of element-wise work between them and the cut, that "
-            "nobody reads; reading all operands remains."
+            "The part of these operators, of their gradients, and of element-wise work between "
+            "them and the cut, that nobody reads; reading all operands remains."
         ),
         claim=gone.claim,
         removes=gone.removes,
         confidence="medium",
-        source=case.source(products),
+        source=case.source(makers),
         lacks=case.lacks("stacks"),
+        fix=_OF_ELEMENTS if work.scattered[judged].all() else None,
+        code=_ELEMENTS if work.scattered[judged].all() else None,
     )
+
+
+_OF_ELEMENTS = say(
+    "Compute the elements that are read, and no others: (a * b).sum(-1) instead of the diagonal "
+    "of a @ b.T, pairwise_distance for that of cdist, rows of the weight by their index instead "
+    "of a gather behind the layer."
+)
+_ELEMENTS = Code(
+    before="scores = (a @ b.T).diagonal()",
+    after="scores = (a * b).sum(-1)",
+)
 
 
 RULE = Rule(
@@ -57,13 +74,14 @@ RULE = Rule(
     title=say("Rows that nobody reads"),
     cause="device",
     looks_for=say(
-        "A product whose result passes through views and element-wise work to select, slice "
-        "or narrow, which together take half of it or less; no other operator reads as many "
-        "elements before the next such product."
+        "A product, convolution, distance or other pairing of all with all whose result passes "
+        "through views and element-wise work to views or indices, which together take half of it "
+        "or less; no other operator reads as many elements before the next such result."
     ),
     why=say(
-        "Rows of a product are computed apart: what is cut off behind it was computed for nothing. "
-        "Scores of a vocabulary are the widest product of a language model."
+        "Each element of such a result is computed apart: what is cut off behind it was computed "
+        "for nothing, and so are its gradients. Scores of a vocabulary are the widest product of a "
+        "language model."
     ),
     fix=say(
         "Cut before the product, not behind it: score(hidden[:, -1]) instead of "

@@ -7,12 +7,10 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.nodes import operators_named
+from tb_privateuse1.analysis.idioms.later_calls import LaterCalls
 from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
-from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I64
@@ -26,8 +24,6 @@ _FEW = 1 / 8
 """The greatest share of the elements that is "few"."""
 _PART = 1 / 2
 """The greatest share of a sorted row that is a part of it."""
-_NEAR = 64
-"""Operators behind a sort that may read its result."""
 _MOST = 20_000
 """Sorts of a recording that count."""
 _ORDER = "int64"
@@ -41,27 +37,6 @@ class PartialSorts(Struct, frozen=True, eq=False):
     sorts: I64
 
 
-class _Readers:
-    """The outermost operators by thread and start, with their inputs."""
-
-    def __init__(self, trace: Trace) -> None:
-        ops = trace.ops
-        rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
-        self.rows = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
-        self._trace = trace
-        self.sorts = np.flatnonzero(operators_named(trace, *_SORTS)[self.rows])
-
-    def call(self, at: int) -> Arguments | None:
-        """Return the inputs of the operator at a place among ``rows``; None if unknown."""
-        return read_call(self._trace, int(self.rows[at]))
-
-    def behind(self, at: int) -> range:
-        """Return the places of the operators behind one of the same thread."""
-        last = min(at + 1 + _NEAR, len(self.rows))
-        thread = self._trace.ops.thread[self.rows[at:last]]
-        return range(at + 1, at + int(np.argmin(np.append(thread == thread[0], False))))
-
-
 @memoize
 def partial_sorts(trace: Trace) -> PartialSorts:
     """Return sorts where a selection would do, and what works on all of the sorted elements.
@@ -69,10 +44,10 @@ def partial_sorts(trace: Trace) -> PartialSorts:
     The numbers of a sort are read by a cut, by a gather of few, or by a scatter of a mask: an order
     that only puts a threshold back. If something reads all of the order, it is needed.
     """
-    readers = _Readers(trace)
+    readers = LaterCalls(trace)
     shares: dict[int, float] = {}
     sorts: list[int] = []
-    for at in readers.sorts[:_MOST].tolist():
+    for at in readers.named(*_SORTS)[:_MOST].tolist():
         length, elements = _size(readers.call(at))
         if length < _SHORT:
             continue
@@ -100,7 +75,7 @@ def _size(call: Arguments | None) -> tuple[int, int]:
     return (x.shape[dim] if -len(x.shape) <= dim < len(x.shape) else 0), x.numel
 
 
-def _use(readers: _Readers, at: int, elements: int) -> list[int] | None:
+def _use(readers: LaterCalls, at: int, elements: int) -> list[int] | None:
     """Return what works on all elements for the sake of few; None if the whole order is needed."""
     order, values = 0.0, 0.0
     between: list[int] = []

@@ -1,7 +1,9 @@
-"""Find matrix products whose result is read in part only: the logits of a whole prompt, say.
+"""Find results that are read in part only: the logits of a whole prompt, a product's diagonal.
 
-A tensor is known by its number of elements. Behind a product, those who read as many elements
-before another product writes them read its result.
+A tensor is known by its number of elements. Behind an operator that makes one, those who read as
+many elements before another one is made read its result. The makers are products, convolutions,
+and what pairs all elements of one tensor with all of another. What a reader takes is known by
+the view that it makes.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
-from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
+from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first
+from tb_privateuse1.analysis.idioms.taken_parts import strided_calls, taken_part
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import (
     ITEM_BYTES,
@@ -33,32 +36,36 @@ _VIEWS = frozenset(
     )
 )  # fmt: skip
 _CASTS = frozenset(("to", "to_copy", "copy", "float", "half", "bfloat16", "type_as", "clone"))
+_MAKES = -1
 _PASS, _ALONG, _ROWWISE, _PART, _WHOLE = range(5)
-"""What an operator does with a tensor: nothing, one element after the other, one row after the
-other, take a part of it, or read all of it."""
+"""What an operator does with a tensor: make it, nothing, one element after the other, one row after
+the other, take a part of it, or read all of it."""
 _LITTLE = 0.5
 """The greatest share of a result that is "a part" of it."""
+_PAIR = 2
 
 
 class UnreadRows(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` with the share of their work that nobody reads.
 
-    ``products`` are those with a product.
+    ``makers`` are those that make the tensor which is read in part: rows of it, or ``scattered``
+    elements (columns, a diagonal).
     """
 
     rows: I64
     shares: F64
-    products: I64
+    makers: I64
+    scattered: Bools
 
 
 class _Reads(Struct, frozen=True, eq=False):
-    """Tensors that operators read or products write, by thread, elements and time."""
+    """Tensors that operators read or make, by thread, elements and time."""
 
     op: I64
     thread: I64
     elements: I64
     what: I64
-    """One of the constants above; -1 for a product's result."""
+    """One of the constants above."""
     part: F64
     """The share that is taken."""
     of_rows: Bools
@@ -67,13 +74,13 @@ class _Reads(Struct, frozen=True, eq=False):
 
 @memoize
 def unread_rows(trace: Trace) -> UnreadRows:
-    """Return products, and what works on their results, where only a part is read later.
+    """Return makers, and what works on their results, where only a part is read later.
 
-    Parts that together are more than half of the result count as all of it. Without any reader
-    nothing is known.
+    The gradients of both go with them: those of what nobody reads are zeros. Parts that together
+    are more than half of the result count as all of it. Without any reader nothing is known.
     """
     reads = _reads(trace)
-    writes = reads.what < 0
+    writes = reads.what == _MAKES
     segment = np.cumsum(writes | starts_run(reads.thread, reads.elements)) - 1
     count = int(segment[-1]) + 1 if len(segment) else 0
     written = mask_of(segment[writes], count)
@@ -88,12 +95,32 @@ def unread_rows(trace: Trace) -> UnreadRows:
         segment[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
     )
     good = written & (part > 0) & (part <= _LITTLE) & ~whole & ~(columns & rowwise)
+    if not good.any():
+        none = np.empty(0, np.int64)
+        return UnreadRows(none, np.empty(0), none, none.astype(np.bool_))
     chosen = good[segment] & (writes | np.isin(reads.what, (_ALONG, _ROWWISE)))
     rows, shares = reads.op[chosen], 1 - part[segment[chosen]]
-    products = writes[chosen]
-    shares[products] = np.minimum(shares[products], _beyond_reading(trace, rows[products]))
+    makers = writes[chosen]
+    shares[makers] = np.minimum(shares[makers], _beyond_reading(trace, rows[makers]))
     rows, place = np.unique(rows, return_index=True)
-    return UnreadRows(rows, shares[place], rows[products[place]])
+    makers, scattered = makers[place], columns[segment[chosen]][place]
+    shares = shares[place]
+    gradients, of = _gradients(trace, rows)
+    return UnreadRows(
+        np.append(rows, gradients),
+        np.append(shares, shares[of]),
+        rows[makers],
+        scattered[makers],
+    )
+
+
+def _gradients(trace: Trace, rows: I64) -> tuple[I64, I64]:
+    """Return the outermost operators that compute gradients of some rows, and whose they are."""
+    ops, forward = trace.ops, call_tree.linked_forward(trace)
+    nodes = np.flatnonzero(forward >= 0)
+    nodes = nodes[groupby.outermost_operators(ops)[nodes]]
+    of = call_tree.around(ops.parent, forward[nodes], mask_of(rows, len(ops)))
+    return nodes[of >= 0], np.searchsorted(rows, of[of >= 0])
 
 
 def _reads(trace: Trace) -> _Reads:
@@ -102,7 +129,8 @@ def _reads(trace: Trace) -> _Reads:
     rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
     columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
     first, call = groupby.group_rows(*(column[rows] for column in columns))
-    calls = [_reads_of(trace, row) for row in rows[first].tolist()]
+    strided = strided_calls(trace, rows[first])
+    calls = [_reads_of(trace, *one) for one in zip(rows[first].tolist(), strided, strict=True)]
     count = np.array([len(one) for one in calls], np.int64)
     flat = np.array([read for one in calls for read in one], np.float64).reshape(-1, 4)
     own, read = range_rows(sums_before(count)[call], count[call])
@@ -110,12 +138,12 @@ def _reads(trace: Trace) -> _Reads:
     product, elements = _results(trace, rows)
     op = np.concatenate((rows[own], product))
     size = np.concatenate((table[:, 0].astype(np.int64), elements))
-    what = np.concatenate((table[:, 1].astype(np.int64), np.full(len(product), -1)))
+    what = np.concatenate((table[:, 1].astype(np.int64), np.full(len(product), _MAKES)))
     part = np.concatenate((table[:, 2], np.zeros(len(product))))
     of_rows = np.concatenate((table[:, 3] > 0, np.zeros(len(product), np.bool_)))
-    written = np.isin(size, elements)
+    written = np.isin(size, size[what == _MAKES])
     # A product that reads as many elements as it writes reads the result before.
-    order = np.lexsort((what < 0, ops.start_ns[op], size, ops.thread[op]))
+    order = np.lexsort((what == _MAKES, ops.start_ns[op], size, ops.thread[op]))
     order = order[written[order]]
     return _Reads(
         op=op[order],
@@ -138,22 +166,38 @@ def _results(trace: Trace, rows: I64) -> tuple[I64, I64]:
     return top[single].astype(np.int64), (work.written_bytes // item[work.dtype])[products[single]]
 
 
-def _reads_of(trace: Trace, row: int) -> list[tuple[int, int, float, int]]:
-    """Return elements, use, part, and whether that is one of rows, by tensor that a call reads."""
+def _reads_of(
+    trace: Trace, row: int, strided: Arguments | None
+) -> list[tuple[int, int, float, int]]:
+    """Return elements, use, part, and whether that is one of rows, by tensor of a call."""
     if (call := read_call(trace, row)) is None:
         return []
     sizes = {one.numel for one in call.tensors() if len(one.shape) > 1}
-    use, part, of_rows = _use(call, kind_of(call.name, trace.vendor))
+    kind = kind_of(call.name, trace.vendor)
+    use, part, of_rows = _use(call, kind, strided)
     x = call.optional(0)
     if use != _WHOLE and (x is None or len(call.inputs) == 0):
         use = _WHOLE
     many = sum(one.numel == x.numel for one in call.tensors()) > 1 if x is not None else False
     if use in (_ALONG, _ROWWISE) and many and reduced_name(call.name) != "copy":
         use = _WHOLE  # it adds up two of these
-    return [(size, use, part, of_rows) for size in sorted(sizes)]
+    found = [(size, use, part, of_rows) for size in sorted(sizes)]
+    if (pairs := _pairs(call, kind)) > max(sizes, default=0):
+        found.append((pairs, _MAKES, 0.0, 0))
+    return found
 
 
-def _use(call: Arguments, kind: str) -> tuple[int, float, int]:
+def _pairs(call: Arguments, kind: str) -> int:
+    """Return the elements of a result for each pair of two tensors' elements or rows; 0: none."""
+    word = reduced_name(call.name).strip("_")
+    tensors = [one for one in call.tensors() if len(one.shape) > 1]
+    if len(tensors) < _PAIR or (word != "cdist" and (kind != "elementwise" or writes_first(call))):
+        return 0
+    found = result_of(call, word)
+    return 0 if found is None else found.numel
+
+
+def _use(call: Arguments, kind: str, strided: Arguments | None) -> tuple[int, float, int]:
     """Return what a call does with its first tensor, the part that it takes, and of what."""
     word = reduced_name(call.name).strip("_")
     if word in _VIEWS:
@@ -162,14 +206,13 @@ def _use(call: Arguments, kind: str) -> tuple[int, float, int]:
         return _ALONG, 0.0, 0
     if word in ("softmax", "log_softmax"):
         return _ROWWISE, 0.0, 0
-    if word not in CUTS:
-        return _WHOLE, 0.0, 0
     try:
-        part, dim = cut_share(call, word)
+        part = taken_part(call, word, kind, strided)
     except UnknownWork:
         return _WHOLE, 0.0, 0
-    of_rows = dim != len(call.tensor(0).shape) - 1
-    return (_PASS, 0.0, 0) if part >= 1 else (_PART, part, int(of_rows))
+    if part is None:
+        return _WHOLE, 0.0, 0
+    return (_PASS, 0.0, 0) if part.share >= 1 else (_PART, part.share, int(part.of_rows))
 
 
 def _beyond_reading(trace: Trace, rows: I64) -> F64:

@@ -255,6 +255,11 @@ def _product(call: Arguments) -> tuple[int, ...]:
     return (*(a[:-2] if len(a) >= len(b) else b[:-2]), a[-2], b[-1])
 
 
+def _distances(call: Arguments) -> tuple[int, ...]:
+    a, b = call.tensor(0).shape, call.tensor(1).shape
+    return (*(a[:-2] if len(a) >= len(b) else b[:-2]), a[-2], b[-2])
+
+
 def _convolved(call: Arguments) -> tuple[int, ...]:
     x, weight = call.tensor(0).shape, call.tensor(1).shape
     stride, padding, dilation = (call.integers(at) for at in (3, 4, 5))
@@ -289,6 +294,7 @@ _SHAPES: dict[str, Callable[[Arguments], tuple[int, ...]]] = {
     "conv2d": _convolved,
     "conv3d": _convolved,
     "linear": _linear,
+    "cdist": _distances,
     "matmul": _product,
     "mm": _product,
     "bmm": _product,

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1.advice.rules.unread_rows import RULE
 from tests.support.program import found
-from tests.support.sized import FP32, SizedProgram, full, recorded
+from tests.support.sized import FP32, Input, SizedProgram, full, recorded
 
 BATCH, LENGTH, WIDTH, WORDS = 8, 512, 1024, 8192
 ROWS = BATCH * LENGTH
@@ -94,6 +94,100 @@ def test_columns_count_as_well() -> None:
     assert len(found(RULE, steps(one_of_many_columns).trace())) == 1
 
 
+QUERIES, KEYS = full(ROWS, WIDTH), full(WORDS, WIDTH)
+PAIRS = full(ROWS, WORDS)
+
+
+def part(run: SizedProgram, name: str, *inputs: Input, sizes: str, strides: str) -> None:
+    """A call that makes a view, or indices that torch applies to one."""
+    with run.around(name, 1, **recorded(*inputs)):
+        run.op("aten::as_strided", 1, **recorded(inputs[0], sizes, strides, "0"))
+
+
+def diagonal(run: SizedProgram) -> None:
+    run.product(ROWS, WIDTH, ROWS)
+    part(
+        run, "aten::diagonal", full(ROWS, ROWS), "0", "0", "1",
+        sizes=f"[{ROWS}]", strides=f"[{ROWS + 1}]",
+    )  # fmt: skip
+
+
+def traced(run: SizedProgram) -> None:
+    run.product(ROWS, WIDTH, ROWS)
+    run.run("aten::trace", full(ROWS, ROWS))
+
+
+def few_rows(run: SizedProgram) -> None:
+    """The rows that a mask chooses, as for words to be guessed."""
+    run.product(ROWS, WIDTH, WORDS)
+    part(run, "aten::index", PAIRS, "", sizes=f"[64, {WORDS}]", strides="[0, 1]")
+
+
+def gathered(run: SizedProgram) -> None:
+    run.product(ROWS, WIDTH, WORDS)
+    run.run("aten::gather", PAIRS, "1", full(ROWS, 1, dtype="long int"), "False")
+
+
+def selected(run: SizedProgram) -> None:
+    run.product(ROWS, WIDTH, WORDS)
+    run.run("aten::index_select", PAIRS, "0", full(64, dtype="long int"))
+
+
+def distances(run: SizedProgram) -> None:
+    """No product is inside of a sum of absolute differences."""
+    run.op("aten::cdist", 5, kernel=3000, **recorded(QUERIES, KEYS, "1."))
+    run.run("aten::gather", PAIRS, "1", full(ROWS, 1, dtype="long int"), "False")
+
+
+@pytest.mark.parametrize("body", [diagonal, traced, few_rows, gathered, selected, distances])
+def test_a_part_is_known_by_its_view(body: Body) -> None:
+    (row,) = found(RULE, steps(body).trace())
+    without = steps(lambda run: run.op("aten::mul", 5, kernel=20, **recorded(QUERIES, QUERIES)))
+    whole = 1000 * (steps(body).now - without.now)
+    assert row.saving_ns == pytest.approx(whole, rel=0.2)
+
+
+def test_elements_have_another_fix_than_rows() -> None:
+    fixes = {found(RULE, steps(body).trace())[0].fix for body in (diagonal, gathered)}
+    assert fixes != {found(RULE, steps(few_rows).trace())[0].fix}
+    assert len(fixes) == 1
+
+
+def contrasted(run: SizedProgram) -> None:
+    """The diagonal of a softmax: each chance is one of all."""
+    run.product(ROWS, WIDTH, ROWS)
+    run.run("aten::_log_softmax", full(ROWS, ROWS), "1", "False")
+    part(
+        run, "aten::diagonal", full(ROWS, ROWS), "0", "0", "1",
+        sizes=f"[{ROWS}]", strides=f"[{ROWS + 1}]",
+    )  # fmt: skip
+
+
+def turned(run: SizedProgram) -> None:
+    """A view of all elements, which a product reads."""
+    run.product(ROWS, WIDTH, ROWS)
+    part(
+        run, "aten::transpose", full(ROWS, ROWS), "0", "1",
+        sizes=f"[{ROWS}, {ROWS}]", strides=f"[1, {ROWS}]",
+    )  # fmt: skip
+    run.product(ROWS, ROWS, 64)
+
+
+def unknown_index(run: SizedProgram) -> None:
+    """Indices whose view is not recorded."""
+    run.product(ROWS, WIDTH, WORDS)
+    run.run("aten::index", PAIRS, "")
+
+
+def all_windows(run: SizedProgram) -> None:
+    """Windows that overlap are all elements."""
+    run.product(ROWS, WIDTH, WORDS)
+    part(
+        run, "aten::unfold", PAIRS, "1", "64", "32",
+        sizes=f"[{ROWS}, {WORDS // 32 - 1}, 64]", strides=f"[{WORDS}, 32, 1]",
+    )  # fmt: skip
+
+
 def softmax_of_one_column(run: SizedProgram) -> None:
     """A chance is one of all: the softmax needs every column."""
     run.product(ROWS, WIDTH, WORDS)
@@ -162,6 +256,10 @@ def unknown_dimension(run: SizedProgram) -> None:
         residual,
         kept_for_later,
         unknown_dimension,
+        contrasted,
+        turned,
+        unknown_index,
+        all_windows,
     ],
 )
 def test_results_that_are_needed(body: Body) -> None:

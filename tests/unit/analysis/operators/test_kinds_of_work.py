@@ -43,6 +43,7 @@ NAMES = {
     "aten::fill_ aten::zero_ aten::item aten::_local_scalar_dense aten::stack ToCopyBackward0 "
     "aten::constant_pad_nd aten::repeat_interleave",
     "view": "aten::view aten::reshape aten::transpose aten::t aten::permute aten::expand "
+    "aten::mT aten::mH aten::adjoint aten::swapdims aten::moveaxis "
     "aten::as_strided aten::select aten::slice aten::unsqueeze aten::detach detach TBackward0 "
     "ViewBackward0 aten::_unsafe_view aten::unbind aten::split aten::chunk aten::alias "
     "aten::flatten TransposeBackward0 aten::lift_fresh aten::_reshape_alias aten::resolve_conj",

@@ -1,0 +1,225 @@
+"""Find batches of sequences that are padded to one length, where the recording has the lengths.
+
+No value of a tensor is recorded, but what is copied into a batch has a shape. ``pad_sequence`` and
+loops select a row of a buffer, cut it to a length, and copy the sequence there. ``pad`` has the
+length before and what it adds. A packed batch has as many rows as all lengths together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.later_calls import NEAR, LaterCalls
+from tb_privateuse1.analysis.idioms.nodes import operators_named
+from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
+from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
+from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+_MOST = 50_000
+"""Copies into batches that are looked at: of 1,000 batches of 50 sequences."""
+_LEVELS = 4
+"""Levels of calls within a view: narrow, slice and as_strided."""
+_WHOLE_NUMBERS = ("int64", "int32")
+_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+
+
+class PaddedBatch(Struct, frozen=True):
+    """A batch of ``size`` sequences, padded to ``length``."""
+
+    row: int
+    """Row of ``trace.ops``: the last operator that fills it."""
+    size: int
+    length: int
+    filled: float | None
+    """The share of its places that hold a sequence; None: not recorded."""
+
+
+class _Fill(Struct, frozen=True):
+    """A copy of one sequence into a batch."""
+
+    row: int
+    batch: tuple[int, int]
+    """Size and length."""
+    at: int
+    """Which sequence."""
+    taken: int
+
+
+@memoize
+def padded_batches(trace: Trace) -> tuple[PaddedBatch, ...]:
+    """Return the batches by time: those with known lengths, or else those with a mask of lengths.
+
+    A batch without padding is none of them, and a causal mask is no mask of lengths.
+    """
+    if not (trace.ops.shapes >= 0).any():
+        return ()
+    later = LaterCalls(trace)
+    found = [*_copied(trace), *_padded(trace, later), *_packed(later)] or list(_masked(later))
+    start_ns = trace.ops.start_ns
+    return tuple(sorted(found, key=lambda one: int(start_ns[one.row])))
+
+
+def _copied(trace: Trace) -> Iterator[PaddedBatch]:
+    """Yield batches that copies of sequences fill, one after the other."""
+    batch: list[_Fill] = []
+    for fill in _fills(trace):
+        if batch and (fill.batch != batch[-1].batch or fill.at <= batch[-1].at):
+            yield from _filled(batch)
+            batch = []
+        batch.append(fill)
+    yield from _filled(batch)
+
+
+def _filled(batch: list[_Fill]) -> Iterator[PaddedBatch]:
+    """Yield the batch of some fills; one that is filled by less than half is something else."""
+    if len(batch) < 2:
+        return
+    size, length = batch[0].batch
+    whole = size - len(batch)  # sequences as long as the batch need no cut
+    taken = sum(fill.taken for fill in batch) + whole * length
+    if 2 * whole <= size and taken < size * length:
+        yield PaddedBatch(batch[-1].row, size, length, taken / (size * length))
+
+
+def _fills(trace: Trace) -> Iterator[_Fill]:
+    """Yield the copies behind two views of a batch, by thread and time."""
+    views = np.append(operators_named(trace, *CUTS), False)  # -1 is none
+    copies = np.flatnonzero(operators_named(trace, "copy"))
+    second = _before(trace, copies)
+    copies, second = copies[views[second]], second[views[second]]
+    first = _before(trace, second)
+    copies, second, first = (one[views[first]][:_MOST] for one in (copies, second, first))
+    for row, cut, view in zip(copies.tolist(), second.tolist(), first.tolist(), strict=True):
+        calls = read_call(trace, view), read_call(trace, cut)
+        try:
+            if calls[0] is not None and calls[1] is not None:
+                yield _fill(row, calls[0], calls[1])
+        except UnknownWork:
+            continue
+
+
+def _before(trace: Trace, rows: I64) -> I64:
+    """Return the operator that the same one calls before each row; -1 without one."""
+    parent = trace.ops.parent
+    at = rows - 1
+    for _ in range(_LEVELS):
+        inside = (at >= 0) & (parent[at] != parent[rows])
+        at = np.where(inside, parent[at], at)
+    same = (at >= 0) & (parent[at] == parent[rows]) & (at < rows)
+    same &= trace.ops.thread[at] == trace.ops.thread[rows]
+    return np.where(same, at, -1)
+
+
+def _fill(row: int, first: Arguments, second: Arguments) -> _Fill:
+    """Return what two views choose: a sequence and its places from the first one on.
+
+    Raises UnknownWork if they choose anything else.
+    """
+    words = [reduced_name(call.name) for call in (first, second)]
+    chosen, cut = (first, second) if words[0] == "select" else (second, first)
+    if sorted(word == "select" for word in words) != [False, True]:
+        raise UnknownWork
+    shape = list(first.tensor(0).shape)
+    share, of = cut_share(cut, reduced_name(cut.name))
+    length = cut.tensor(0).shape[of]
+    at = chosen.integer(1) % len(chosen.tensor(0).shape)
+    size, index = chosen.tensor(0).shape[at], chosen.integer(2)
+    if cut.integer(2) != 0 or sorted(shape[:2]) != sorted((size, length)) or index < 0:
+        raise UnknownWork
+    return _Fill(row, (size, length), index, round(share * length))
+
+
+def _padded(trace: Trace, later: LaterCalls) -> Iterator[PaddedBatch]:
+    """Yield batches whose sequences are padded one by one to one length."""
+    step = trace.ops.step
+    run: list[tuple[int, tuple[int, ...], int]] = []
+    last = 0
+    for place in later.named("pad", "constant_pad_nd")[:_MOST].tolist():
+        call = later.call(place)
+        try:
+            one = None if call is None else _lengthened(call)
+        except UnknownWork:
+            one = None
+        row = int(later.rows[place])
+        apart = place - last > NEAR or (run and step[run[-1][0]] != step[row])
+        if one is None or apart or (run and run[-1][1] != one[0]):
+            yield from _run(run)
+            run = []
+        last = place
+        if one is not None:
+            run.append((row, *one))
+    yield from _run(run)
+
+
+def _lengthened(call: Arguments) -> tuple[tuple[int, ...], int]:
+    """Return the shape that a call pads to, and the length before, of its first dimension.
+
+    Raises UnknownWork if it pads others as well, or at the front.
+    """
+    shape, pads = call.tensor(0).shape, call.integers(1)
+    if len(pads) != 2 * len(shape) or any(pads[:-1]):
+        raise UnknownWork
+    return (shape[0] + pads[-1], *shape[1:]), shape[0]
+
+
+def _run(run: list[tuple[int, tuple[int, ...], int]]) -> Iterator[PaddedBatch]:
+    """Yield the batch of sequences padded to one shape; equal lengths are no sequences."""
+    lengths = [length for _, _, length in run]
+    if len(set(lengths)) > 1:
+        row, (length, *_), _ = run[-1]
+        yield PaddedBatch(row, len(run), length, sum(lengths) / (len(run) * length))
+
+
+def _packed(later: LaterCalls) -> Iterator[PaddedBatch]:
+    """Yield batches that are packed for a recurrent layer: its rows are those of all lengths."""
+    for place in later.named("_pack_padded_sequence")[:_MOST].tolist():
+        call = later.call(place)
+        behind = (later.call(at) for at in later.behind(place))
+        layer = next((c for c in behind if c and reduced_name(c.name) in _RECURRENT), None)
+        try:
+            if call is None or layer is None or len(layer.tensor(0).shape) != 2:
+                continue
+            size, length = call.tensor(0).shape[:2]
+            size, length = (size, length) if call.flag(2) else (length, size)
+        except (UnknownWork, ValueError):
+            continue
+        filled = layer.tensor(0).shape[0] / max(size * length, 1)
+        if filled < 1:
+            yield PaddedBatch(int(later.rows[place]), size, length, filled)
+
+
+def _masked(later: LaterCalls) -> Iterator[PaddedBatch]:
+    """Yield batches with a mask of lengths: places compared with the length of each sequence."""
+    places = later.named("lt", "le", "ge", "gt")
+    first, number = later.distinct(places)
+    calls = (later.call(place) for place in first.tolist())
+    sizes = [None if call is None else _of_lengths(call) for call in calls]
+    masks = np.array([one is not None for one in sizes], np.bool_)
+    of_lengths = np.flatnonzero(masks[number])[:_MOST] if len(places) else number
+    for place, call in zip(places[of_lengths].tolist(), number[of_lengths].tolist(), strict=True):
+        if (own := sizes[call]) is not None:
+            size, length = own
+            yield PaddedBatch(int(later.rows[place]), size, length, None)
+
+
+def _of_lengths(call: Arguments) -> tuple[int, int] | None:
+    """Return size and length of a batch whose places and lengths are compared.
+
+    Queries compared with keys are as many, or belong to no batch: those are causal.
+    """
+    tensors = list(call.tensors())
+    if len(tensors) != 2 or any(one.dtype not in _WHOLE_NUMBERS for one in tensors):
+        return None
+    places, lengths = sorted(tensors, key=lambda one: one.shape[-1:], reverse=True)
+    if len(lengths.shape) != 2 or lengths.shape[1] != 1 or not places.shape:
+        return None
+    size, length = lengths.numel, places.shape[-1]
+    is_mask = places.numel == length > 1 and size > 1 and size != length
+    return (size, length) if is_mask else None

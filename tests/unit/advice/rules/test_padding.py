@@ -1,0 +1,134 @@
+"""Batches whose lengths are recorded, batches with a mask of lengths, and causal masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tb_privateuse1.advice.rules.padding import RULE
+from tests.support.program import found
+from tests.support.sized import FP32, SizedProgram, full, recorded
+
+SIZE, LENGTH, WIDTH = 8, 512, 1024
+LENGTHS = (512, 64, 128, 256, 64, 128, 256, 128)
+PADDED = 1 - sum(LENGTHS) / (SIZE * LENGTH)
+INDEX = "long int"
+Body = Callable[[SizedProgram], None]
+
+
+def steps(body: Body, works: bool = True) -> SizedProgram:
+    run = SizedProgram()
+    for _ in range(3):
+        with run.step():
+            body(run)
+            if works:
+                work(run)
+            run.product(3000, WIDTH, WIDTH)
+            run.wait()
+    return run
+
+
+def work(run: SizedProgram) -> None:
+    """Two layers over all places, one of them on flat rows."""
+    layer = full(SIZE, LENGTH, WIDTH), full(WIDTH, WIDTH), full(WIDTH)
+    run.op("aten::linear", 5, kernel=400, **recorded(*layer))
+    run.op("aten::mm", 5, kernel=400, **recorded(full(SIZE * LENGTH, WIDTH), full(WIDTH, WIDTH)))
+
+
+def copies(run: SizedProgram, lengths: Sequence[int] = LENGTHS, first: int = 0) -> None:
+    """Sequences that are copied into rows of a batch, one after the other."""
+    for i, length in enumerate(lengths):
+        run.op("aten::select", 1, **recorded(full(SIZE, LENGTH, dtype=INDEX), "0", str(i)))
+        cut = recorded(full(LENGTH, dtype=INDEX), "0", str(first), str(first + length), "1")
+        run.op("aten::slice", 1, **cut)
+        row = full(length, dtype=INDEX)
+        run.op("aten::copy_", 1, **recorded(row, row, "False"))
+
+
+def pad_sequence(run: SizedProgram) -> None:
+    """The same inside of one operator, with the time first."""
+    with run.around("aten::pad_sequence", 1):
+        for i, length in enumerate(LENGTHS):
+            whole = full(LENGTH, SIZE, dtype=INDEX)
+            with run.around("aten::narrow", 1, **recorded(whole, "0", "0", str(length))):
+                run.op("aten::slice", 1, **recorded(whole, "0", "0", str(length), "1"))
+            rows = full(length, SIZE, dtype=INDEX)
+            run.op("aten::select", 1, **recorded(rows, "1", str(i)))
+            row = full(length, dtype=INDEX)
+            run.op("aten::copy_", 1, **recorded(row, row, "False"))
+
+
+def pads(run: SizedProgram) -> None:
+    for length in LENGTHS:
+        row = full(length, dtype=INDEX)
+        run.op("aten::pad", 1, **recorded(row, f"[0, {LENGTH - length}]", "", ""))
+
+
+def packed(run: SizedProgram) -> None:
+    """A recurrent layer has the rows of all lengths; what is behind it has those of the batch."""
+    batch = full(SIZE, LENGTH, WIDTH, dtype=FP32), full(SIZE, dtype=INDEX), "True"
+    run.op("aten::_pack_padded_sequence", 1, **recorded(*batch))
+    run.op("aten::lstm", 5, kernel=300, **recorded(full(sum(LENGTHS), WIDTH, dtype=FP32)))
+
+
+@pytest.mark.parametrize("fills", [copies, pad_sequence, pads, packed])
+def test_padding_is_a_share_of_the_work_on_all_places(fills: Body) -> None:
+    (row,) = found(RULE, steps(fills).trace())
+    assert row.saving_ns == pytest.approx(3 * 800_000 * PADDED, rel=0.02)
+
+
+def test_longest_sequences_need_no_cut() -> None:
+    (row,) = found(RULE, steps(lambda run: copies(run, LENGTHS[1:])).trace())
+    assert row.saving_ns == pytest.approx(3 * 800_000 * PADDED, rel=0.02)
+
+
+def masked(run: SizedProgram) -> None:
+    """Places compared with lengths: how many are masked is no shape."""
+    sides = full(1, LENGTH, dtype=INDEX), full(SIZE, 1, dtype=INDEX)
+    run.op("aten::ge", 1, **recorded(*sides))
+
+
+def test_a_mask_of_lengths_is_a_note() -> None:
+    (row,) = found(RULE, steps(masked).trace())
+    assert row.saving_ns is None
+    assert row.confidence == "low"
+
+
+def causal(run: SizedProgram) -> None:
+    """Places of queries compared with those of keys, all of them or a part."""
+    for queries in (LENGTH, 64):
+        sides = full(queries, 1, dtype=INDEX), full(1, LENGTH, dtype=INDEX)
+        run.op("aten::ge", 1, **recorded(*sides))
+    scores = full(SIZE, LENGTH, LENGTH)
+    run.op("aten::tril", 1, **recorded(full(LENGTH, LENGTH, dtype="bool"), "0"))
+    run.op("aten::masked_fill", 1, **recorded(scores, full(LENGTH, LENGTH, dtype="bool"), "-inf"))
+
+
+def equal(run: SizedProgram) -> None:
+    copies(run, [LENGTH] * SIZE)
+
+
+def cached(run: SizedProgram) -> None:
+    """States that are written behind those of earlier rounds."""
+    copies(run, [1] * SIZE, first=100)
+
+
+def few(run: SizedProgram) -> None:
+    """Less than half of the batch is filled so: what it is, is not known."""
+    copies(run, LENGTHS[1:4])
+
+
+def images(run: SizedProgram) -> None:
+    """Pads of one size around pictures."""
+    for _ in range(4):
+        run.op("aten::pad", 1, **recorded(full(LENGTH, dtype=INDEX), "[0, 4]", "", ""))
+
+
+@pytest.mark.parametrize("body", [causal, equal, cached, few, images])
+def test_batches_without_padding(body: Body) -> None:
+    assert found(RULE, steps(body).trace()) == []
+
+
+def test_other_shapes_are_no_work_on_the_batch() -> None:
+    assert found(RULE, steps(copies, works=False).trace()) == []
