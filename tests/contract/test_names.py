@@ -86,7 +86,7 @@ def test_every_result_has_its_name_at_the_doors_that_have_all() -> None:
 def test_no_door_has_a_name_of_its_own() -> None:
     actions_of_cli = {
         "view", "baseline", "scalars", "ingest", "mcp", "agents", "cache", "merge", "demo",
-        "try", "new-backend", "take-away",
+        "try", "new-backend", "take-away", "stacks",
     }  # fmt: skip
     assert set(COMMANDS) - RESULTS - ACTIONS == actions_of_cli
     assert {tool.name for tool in TOOLS} - RESULTS - ACTIONS == OTHER_TOOLS

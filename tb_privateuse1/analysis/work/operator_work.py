@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tb_privateuse1.analysis.work import announced_attention, list_types, registry, related_calls
+from tb_privateuse1.analysis.work import list_types, registry, related_calls
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.call_work import Related, Work
 from tb_privateuse1.analysis.work.calls import read_call
@@ -19,6 +19,7 @@ from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import group_rows, named_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.registry import OnCall
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 
 
@@ -60,12 +61,20 @@ def operator_work(trace: Trace) -> OperatorWork:
         if len(lacking):
             related = related_rows(trace, lacking)
             _compute_related(trace, lacking, related, models, found, works)
-    announced_attention.take_announced(trace, found, works)
+    if named_rows(trace.strings, ops.name, _may_be_announced).any():
+        _take_announced(trace, found, works)
     _take_recorded(trace, found, works)
     table = _table(works)
     unknown = len(table) - 1
     at = np.where(_own(trace, found, table), found, unknown).astype(np.intp)
     return OperatorWork(**{n: column.take(at, mode="clip") for n, column in table.columns()})
+
+
+_take_announced = OnCall("tb_privateuse1.analysis.work.announced_attention", "take_announced")
+
+
+def _may_be_announced(name: str) -> bool:
+    return "unified_attention" in name or "paged_attention" in name
 
 
 def _lacking(found: I32, works: list[Work]) -> Bools:
