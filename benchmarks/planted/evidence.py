@@ -49,9 +49,5 @@ FURTHER: dict[str, Evidence] = {
     "torch_threads": Evidence(
         "test", "tests/device/test_live_torch_threads.py", "one thread more than processors"
     ),
-    "unseen_device": Evidence(
-        "test", "tests/unit/advice/rules/test_unseen_device_shared.py",
-        "seven real recordings without their device's events say what the whole ones confirm",
-    ),
     "memory_capacity": Evidence("test", _MEMORY, "96 MiB of 100 MiB"),
 }  # fmt: skip

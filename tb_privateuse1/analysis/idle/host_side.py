@@ -35,7 +35,7 @@ _ASYNCHRONOUS_NS = 50_000
 
 
 class HostSide(Struct, frozen=True, eq=False):
-    """What the host shows within some windows."""
+    """The waits of the host within some windows, and its own time."""
 
     start_ns: I64
     """Of each wait for the device, in order."""

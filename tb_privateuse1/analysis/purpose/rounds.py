@@ -42,7 +42,7 @@ class Order(Struct, frozen=True, eq=False):
 
 
 class _Gap(Struct, frozen=True):
-    """What is between two rounds: places in the order of pieces, and their names."""
+    """The pieces between two rounds: their places in the order, and their names."""
 
     first: int
     names: tuple[int, ...]
