@@ -36,13 +36,11 @@ _VIEWS = frozenset(
     )
 )  # fmt: skip
 _CASTS = frozenset(("to", "to_copy", "copy", "float", "half", "bfloat16", "type_as", "clone"))
-_MAKES = -1
-_PASS, _ALONG, _ROWWISE, _PART, _WHOLE = range(5)
+_MAKES, _PASS, _ALONG, _ROWWISE, _PART, _WHOLE = range(-1, 5)
 """What an operator does with a tensor: make it, nothing, one element after the other, one row after
 the other, take a part of it, or read all of it."""
 _LITTLE = 0.5
 """The greatest share of a result that is "a part" of it."""
-_PAIR = 2
 
 
 class UnreadRows(Struct, frozen=True, eq=False):
@@ -191,7 +189,7 @@ def _pairs(call: Arguments, kind: str) -> int:
     """Return the elements of a result for each pair of two tensors' elements or rows; 0: none."""
     word = reduced_name(call.name).strip("_")
     tensors = [one for one in call.tensors() if len(one.shape) > 1]
-    if len(tensors) < _PAIR or (word != "cdist" and (kind != "elementwise" or writes_first(call))):
+    if len(tensors) < 2 or (word != "cdist" and (kind != "elementwise" or writes_first(call))):
         return 0
     found = result_of(call, word)
     return 0 if found is None else found.numel

@@ -32,6 +32,7 @@ class Part(Struct, frozen=True):
     """The share of a tensor's elements that a call reads; 1 is all of them."""
 
     share: float
+    """Of the tensor's elements."""
     of_rows: bool
     """Elements that differ in the last dimension alone are read together."""
 

@@ -69,6 +69,3 @@ def test_a_fault_is_found_and_its_fix_is_not(
 ) -> None:
     assert found(fault, tmp_path) == [rule]
     assert found(clean, tmp_path) == []
-
-
-# The recordings that show ["inverse_product"] and ["padding"] to be right.
