@@ -27,14 +27,15 @@ from tb_privateuse1.storage.cache_directory import STALL_S
 from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
-from tb_privateuse1.storage.ingest import CHANGED, unreadable_error
 from tb_privateuse1.storage.jobs import (
+    CHANGED,
     Job,
     Jobs,
     Pending,
     Phase,
     Progress,
     canceled_error,
+    unreadable_error,
 )
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
