@@ -7,6 +7,7 @@ __all__ = [
     "compressed_files",
     "daemon_pool",
     "file",
+    "file_state",
     "formats",
     "live_jobs",
     "recording_request",

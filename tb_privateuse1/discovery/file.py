@@ -5,6 +5,7 @@ A path is local, in a local archive or a URL: only this module and ``walk`` dist
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import re
@@ -16,6 +17,13 @@ from msgspec import Struct
 from tb_privateuse1.discovery import archive, remote
 
 _DIGITS = re.compile("([0-9]+)")
+_NO_ANSWER = frozenset(
+    (
+        *(errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.ECONNRESET),
+        *(errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH),
+    )
+)
+"""A disk or a mount that fails; what it has may be there in a moment."""
 
 
 class File(Struct, frozen=True, dict=True):
@@ -91,6 +99,15 @@ def open_file(path: str, size: int | None = None) -> BinaryIO:
     if member := archive.split(path):
         return archive.open_member(member)
     return open(path, "rb")
+
+
+def has_no_answer(error: BaseException | None) -> bool:
+    """Return whether a disk or a mount failed, rather than that a file cannot be read as it is.
+
+    ``error`` is an OSError, or one that was raised from it.
+    """
+    cause = error.__cause__ if error is not None else None
+    return any(isinstance(e, OSError) and e.errno in _NO_ANSWER for e in (error, cause))
 
 
 def has_own_file(path: str) -> bool:

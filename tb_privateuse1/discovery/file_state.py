@@ -7,7 +7,6 @@ once that tick is over.
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from collections.abc import Iterable
@@ -17,25 +16,8 @@ from tb_privateuse1.discovery import archive, remote
 TICK_NS = 10_000_000
 """The coarsest clock of Linux's file systems has 100 ticks a second."""
 
-_NO_ANSWER = frozenset(
-    (
-        *(errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.ECONNRESET),
-        *(errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH),
-    )
-)
-"""A disk or a mount that fails; what it has may be there in a moment."""
-
 State = dict[str, tuple[int, ...] | None]
 """By path of the file that the system knows; None: there is none."""
-
-
-def has_no_answer(error: BaseException | None) -> bool:
-    """Return whether a disk or a mount failed, rather than that a file cannot be read as it is.
-
-    ``error`` is an OSError, or one that was raised from it.
-    """
-    cause = error.__cause__ if error is not None else None
-    return any(isinstance(e, OSError) and e.errno in _NO_ANSWER for e in (error, cause))
 
 
 def state_of(paths: Iterable[str]) -> State:

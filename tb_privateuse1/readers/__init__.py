@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tb_privateuse1.discovery.file import basename, file_at, printable
-from tb_privateuse1.discovery.file_state import has_no_answer
+from tb_privateuse1.discovery.file import basename, file_at, has_no_answer, printable
 from tb_privateuse1.discovery.formats import (
     completed_name,
     is_own_name,

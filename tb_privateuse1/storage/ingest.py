@@ -16,8 +16,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from tb_privateuse1 import i18n, readers
-from tb_privateuse1.discovery.file import printable
-from tb_privateuse1.discovery.file_state import State, has_no_answer, settled_state_of, state_of
+from tb_privateuse1.discovery.file import has_no_answer, printable
+from tb_privateuse1.discovery.file_state import State, settled_state_of, state_of
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, is_unchanged, refresh
 from tb_privateuse1.i18n import say
@@ -27,6 +27,7 @@ from tb_privateuse1.readers.raw import Progress, Sidecar
 from tb_privateuse1.readers.reader import ALONE, Processes
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.file_lock import Claim
+from tb_privateuse1.storage.jobs import CHANGED, unreadable_error
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import ALL, DEVICE, Finding
 from tb_privateuse1.trace.memory_budget import size_bytes
@@ -36,8 +37,6 @@ from tb_privateuse1.vendors.user_file import OURS, Vendors
 _LOOK_S = 0.25
 _NOT_ITS_OWN = ("canceled", "closed", "reader_stalled", "out_of_memory")
 """Errors while another recording is read that say nothing of it."""
-CHANGED = "changed_while_read"
-"""The code of the error or finding of a trace whose files changed each time that it was read."""
 _TRIES = 2
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """The disk is full, or what this user may have of it."""
@@ -121,16 +120,6 @@ def _passing(files: TraceFiles, error: Exception) -> TraceError:
     cause = error if isinstance(error, OSError) else error.__cause__
     assert isinstance(cause, OSError), "else it was no failure of a disk"
     return unreadable_error(files, cause)
-
-
-def unreadable_error(files: TraceFiles, error: OSError) -> TraceError:
-    """Return the error of a trace whose file is gone, or whose disk does not answer."""
-    name = printable(files.trace.name)
-    hint = say("It may have been deleted: reload the list of runs.")
-    if has_no_answer(error):
-        hint = say("Its disk does not answer: try again.")
-    message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
-    return TraceError("unreadable", message, hint)
 
 
 def _changed_text(files: TraceFiles) -> str:

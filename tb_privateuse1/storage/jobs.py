@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from tb_privateuse1.discovery.file import printable
+from tb_privateuse1.discovery.file import has_no_answer, printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Phase = Literal["waiting", "reading", "inferring", "storing", "computing"]
 """``computing``: the traces are there, and what was asked of them is worked out."""
+
+CHANGED = "changed_while_read"
+"""The code of the error or finding of a trace whose files changed each time that it was read."""
 
 FORGOTTEN_S = 60.0
 """A job that waits is dropped when nobody has asked for it for so long."""
@@ -367,6 +370,16 @@ def vanished_error(files: TraceFiles) -> TraceError:
     name = printable(files.trace.name)
     message = say("The cache of {name} vanished while it was made.", name=name)
     return TraceError("reader_died", message, say("Try again."))
+
+
+def unreadable_error(files: TraceFiles, error: OSError) -> TraceError:
+    """Return the error of a trace whose file is gone, or whose disk does not answer."""
+    name = printable(files.trace.name)
+    hint = say("It may have been deleted: reload the list of runs.")
+    if has_no_answer(error):
+        hint = say("Its disk does not answer: try again.")
+    message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
+    return TraceError("unreadable", message, hint)
 
 
 def _stalled(job: Job, stall_s: float) -> TraceError:

@@ -27,8 +27,8 @@ from tb_privateuse1.storage.cache_directory import STALL_S
 from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
-from tb_privateuse1.storage.ingest import CHANGED, unreadable_error
 from tb_privateuse1.storage.jobs import (
+    CHANGED,
     EngineUse,
     Job,
     Jobs,
@@ -38,6 +38,7 @@ from tb_privateuse1.storage.jobs import (
     Reader,
     Reads,
     canceled_error,
+    unreadable_error,
 )
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget

@@ -1,6 +1,6 @@
 """Recordings that change while they are read, as files on their way do: ``CHANGES`` by name.
 
-A change is a list of steps, each of which happens at a moment of the read (``moments``).
+A change is a list of steps, and each happens at a moment of the read (``moments``).
 """
 
 from __future__ import annotations

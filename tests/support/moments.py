@@ -94,9 +94,9 @@ def counted(moments: Moments) -> Iterator[Moments]:
             try:
                 moments.passes()
             except OSError as error:  # as sqlite says it
-                told = sqlite3.OperationalError("disk I/O error")
-                told.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
-                raise told from error
+                failed = sqlite3.OperationalError("disk I/O error")
+                failed.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+                raise failed from error
             return super().execute(*query)
 
     def connected(path: Any, *more: Any, **options: Any) -> sqlite3.Connection:

@@ -1,6 +1,6 @@
 """Readers, a server, workers and a scheduler are killed at odd times while many ranks are read.
 
-Nothing is lost or wrong, each loss is told, and what was stored is not read again.
+Nothing is lost or wrong, each loss is said, and what was stored is not read again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.support.same import values
 pytestmark = pytest.mark.long
 
 RANKS = 64 if LONG else 8
-TOLD = {"reader_died", "cluster_lost"}
+SAID = {"reader_died", "cluster_lost"}
 """Errors of a rank whose reader was killed."""
 
 
@@ -55,7 +55,7 @@ def ranks(log: Path) -> list[TraceFiles]:
 
 
 class Clock:
-    """Passes the minute after which a failure is tried again, when it is told to."""
+    """Passes the minute after which a failure is tried again, when the test says so."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -80,20 +80,20 @@ def test_killed_readers_cost_their_ranks_only(
 
     made = Store(2, tmp_path, on_progress=kill, clock=clock)
     found: list[Any] = [None] * RANKS
-    told = []
+    codes = []
     for _ in range(3):
         for n, files in enumerate(ranks(log)):
             if found[n] is None:
                 try:
                     found[n] = values(made.part(files))
                 except TraceError as error:
-                    told.append(error.code)
+                    codes.append(error.code)
         clock.now_s += 100.0
         fatal.clear()
     made.close()
     assert found == expected
-    assert set(told) <= TOLD
-    assert told, "some reader was killed"
+    assert set(codes) <= SAID
+    assert codes, "some reader was killed"
 
 
 @pytest.mark.parametrize("seed", range(repeats(20, 10)))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage.ingest import CHANGED
+from tb_privateuse1.storage.jobs import CHANGED
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
