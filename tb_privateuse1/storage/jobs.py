@@ -348,7 +348,7 @@ class Reader:
             self._reads.count(1, self._since_s)
 
     def has_read(self, size_bytes: int) -> None:
-        """Hear that it has read a file of so many bytes."""
+        """Count a file that it has read."""
         self._reads.add(size_bytes)
 
     def ends(self) -> None:

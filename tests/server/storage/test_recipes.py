@@ -148,9 +148,9 @@ def test_containers_of_kubernetes_share_the_cache_and_run_what_exists() -> None:
         assert container["resources"]["requests"].keys() == {"cpu", "memory"}
         mounts = {mount["name"] for mount in container.get("volumeMounts", ())}
         assert mounts == {volume["name"] for volume in pod.get("volumes", ())}
-        told = {entry["name"]: entry["value"] for entry in container.get("env", ())}
+        variables = {entry["name"]: entry["value"] for entry in container.get("env", ())}
         if "scheduler" in words:
             assert (words[words.index("--port") + 1], port["targetPort"]) == ("8786", 8786)
             continue
-        assert told["TB_PRIVATEUSE1_CACHE"] == "/shared/cache"
-        assert place in " ".join([*words, *told.values()])
+        assert variables["TB_PRIVATEUSE1_CACHE"] == "/shared/cache"
+        assert place in " ".join([*words, *variables.values()])

@@ -129,10 +129,7 @@ GAP_SEEDS = range(900_000, 900_018)
 def test_causes_are_named_with_missing_files_restarts_and_uneven_stages(
     gap: Gap, stages: float
 ) -> None:
-    """Nobody else is accused, and of 16 causes at most two stay unnamed.
-
-    A rank that misses calls is not named if its group has no other recorded ranks.
-    """
+    """Nobody else is accused, and of 16 causes at most two stay unnamed."""
     unnamed = 0
     for number, seed in enumerate(GAP_SEEDS):
         plant = PLANTS[number % len(PLANTS)]
