@@ -128,7 +128,7 @@ def infer_timeline(host: HostRecording) -> Activities | None:
     if kind.name == "kernel_sum":
         work = [kernel_sum_queue.replay_queue(stream) for stream in inputs]
     else:
-        if len(split) > 1 and any(stream.measured is None for stream in inputs):
+        if len(split) > 1:
             inputs = _with_joins(inputs)
         work = [event_pipeline.place_kernels(stream) for stream in inputs]
     if len(split) == 1 and _contradicts(work[0]):

@@ -131,10 +131,8 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
     if reason := _not_microseconds(ops):
         finding = _unusable("elapsed_unit", reason, _MICROSECONDS)
         return Kind("unit", resolution, reason, finding)
-    evidence = _event_evidence(equal, steps, claim)
-    if claim == "kernel_sum" and steps and not equal:
-        return Kind("event", resolution, evidence, _held_back(steps))
-    return Kind("event", resolution, evidence)
+    held = _held_back(steps) if claim == "kernel_sum" and steps and not equal else None
+    return Kind("event", resolution, _event_evidence(equal, steps, claim), held)
 
 
 def _unusable_kind(resolution: int, values: int, claim: object, unit: object) -> Kind | None:

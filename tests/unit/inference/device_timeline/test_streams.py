@@ -159,3 +159,11 @@ def test_a_kind_that_refuses_all_streams_names_none() -> None:
     """The kind of the elapsed times is refused before there are streams."""
     why = Finding("unknown_elapsed", "No operator tells what its elapsed time is.")
     assert streams.refused_streams([(why,)]) == ()
+
+
+def test_a_wait_for_another_stream_is_no_unknown_work_where_events_are_measured() -> None:
+    """The main stream waits for two others in each step; all its kernels have an operator."""
+    trace = Recorded("streams_measured").trace()
+    assert trace.meta.grounds is not None
+    assert trace.meta.grounds.counts["measured_marks"] > 0
+    assert (trace.kernels.op >= 0).all()
