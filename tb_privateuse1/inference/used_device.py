@@ -20,15 +20,16 @@ from tb_privateuse1.vendors import device_types
 _OPERATORS = re.compile(
     rf"^(aten::_?({vendors.words('operator_prefixes', ())})_(?!is_acceptable)"
     rf"|({vendors.words('communication_prefixes', ())}):"
-    r"|aten::(_flash|_efficient|_cudnn)_attention_(forward|backward)$"
+    r"|aten::(_flash|_efficient)_attention_(forward|backward)$"
     r"|aten::record_stream$)"
 )
 """Operators that torch has for a device alone (aten/src/ATen/native/native_functions.yaml). Whether
 cuDNN would accept an input, torch asks on a processor, too."""
 
+_NAMES = "|".join(sorted(re.escape(vendor.name) for vendor in vendors.VENDORS))
 _FRAMES = re.compile(
-    r"^(torch/(cuda|xpu|mtia|accelerator)/(__init__|streams)\.py\(\d+\): "
-    r"(current_stream|wait_stream|wait_event|record_event)$|<built-in method (cuda|xpu) of )"
+    r"^(torch/(?!cpu/)\w+/(__init__|streams)\.py\(\d+\): "
+    rf"(current_stream|wait_stream|wait_event|record_event)$|<built-in method ({_NAMES}) of )"
 )
 """Functions for work on a device. torch asks whether there is a device, and synchronizes it at the
 profiler's end, in any program."""

@@ -81,7 +81,7 @@ def best_roofs(
 
     Rows whose bytes fit in the cache say nothing about the memory; with an unknown size
     (infinite) all count, and the rate may be the cache's. Work that may be less than counted
-    (``at_most``) says nothing, unless there is no other of its kind.
+    (``at_most``) says nothing.
     """
     return tuple(_best_roofs(rows, rows.longest_ns(resolution_ns), cache_bytes, fastest_share))
 
@@ -89,25 +89,18 @@ def best_roofs(
 def _best_roofs(
     rows: WorkRows, longest_ns: I64, cache_bytes: float, fastest_share: float
 ) -> Iterator[Roof]:
-    known = rows.compute_known
+    known = rows.compute_known & ~rows.at_most
     for matrix in (True, False):
         for index, name in enumerate(RATE_TYPES):
             mask = known & (rows.type == index) & (rows.on_unit == matrix)
-            rate = _certain_rate(rows.flops, rows, longest_ns, mask, fastest_share)
+            rate = _rate(rows.flops, rows, longest_ns, mask, fastest_share)
             if rate:
                 yield Roof("compute", name, matrix, rate, "best_seen", rate)
     least = cache_bytes if np.isfinite(cache_bytes) else 0
-    rate = _certain_rate(rows.bytes, rows, longest_ns, rows.bytes > least, fastest_share)
+    mask = (rows.bytes > least) & ~rows.at_most
+    rate = _rate(rows.bytes, rows, longest_ns, mask, fastest_share)
     if rate:
         yield Roof("memory", "", matrix=False, rate=rate, source="best_seen", reachable=rate)
-
-
-def _certain_rate(
-    work: I64, rows: WorkRows, longest_ns: I64, mask: Bools, fastest_share: float
-) -> float | None:
-    """Return the best rate of the rows whose work is certain, or else of all in the mask."""
-    certain = _rate(work, rows, longest_ns, mask & ~rows.at_most, fastest_share)
-    return certain or _rate(work, rows, longest_ns, mask, fastest_share)
 
 
 def _rate(

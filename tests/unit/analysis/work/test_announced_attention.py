@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import starmap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def _pairs(queries: int, keys: int) -> int:
 
 
 def _attention(name: str, *dims: list[int], around: str = NAME, values: tuple[str, ...]) -> Trace:
-    shapes = {
+    shapes: dict[str, Any] = {
         "Input Dims": list(dims),
         "Input type": ["c10::BFloat16" if one else "" for one in dims],
         "Concrete Inputs": list(values),
@@ -84,7 +85,7 @@ def test_a_batch_smaller_than_its_annotation_says_is_unknown() -> None:
 def test_paged_attention_of_several_sequences_has_the_sum_of_their_lengths() -> None:
     name = f"execute_2_context_0(sq0sk0sqsq0sqsk0)_generation_{_sums(DECODES)}"
     q, cache = [2, 8, 4], [9, 2, 4, 16]
-    dims = (q, q, cache, cache, [], [], [2, 5], [2], [], [])
+    dims: list[list[int]] = [q, q, cache, cache, [], [], [2, 5], [2], [], []]
     values = ("", "", "", "", "2", "0.5", "", "", "16", "20")
     recorded = _attention("_C::paged_attention_v1", *dims, around=name, values=values)
     assert _work(recorded) == (4 * 27 * 8 * 4, 2 * (2 * 27 * 2 * 4 + 64), 2 * 64, True)
