@@ -122,4 +122,4 @@ def test_work_that_may_be_less_than_counted_sets_no_best_rate() -> None:
     (roof,) = best_roofs(rows)
     assert roof.rate == pytest.approx(1e14, rel=0.01)
     assert best_roofs(work(duration_ns=[10**6], flops=[10**12], at_most=True)) == ()
-    assert best_roofs(work(duration_ns=[10**6], read=[10**12], at_most=True)) == ()
+    assert best_roofs(work(duration_ns=[10**6], size=[10**12], at_most=True)) == ()
