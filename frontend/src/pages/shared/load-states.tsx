@@ -120,6 +120,14 @@ export function Problem({ failure, retry }: { failure: Failure; retry: () => voi
           </button>
         </>
       )}
+      {failure.code === "unknown_phase" && (
+        <>
+          {" "}
+          <button type="button" onClick={() => go({ window: null, step: null })} data-testid="default-window">
+            {texts.steadyWindow}
+          </button>
+        </>
+      )}
     </section>
   );
 }

@@ -108,6 +108,7 @@ export const loadStates = {
   cancel: "Cancel",
   retry: "Retry",
   firstRun: "Show the first run",
+  steadyWindow: "Show the steady window",
   noFindings: "None: nothing had to be repaired or left out.",
 };
 

@@ -89,6 +89,7 @@ export const loadStates: Translation<typeof english.loadStates> = {
   cancel: "取消",
   retry: "重试",
   firstRun: "显示第一个运行",
+  steadyWindow: "显示稳定窗口",
   noFindings: "无：没有需要修复或舍弃的内容。",
 };
 
