@@ -33,7 +33,8 @@ class Op(Struct, frozen=True):
     The kernel is launched at the end, after the children. ``blocking``: it returns when the
     device is done. ``held``: how long the thread has no core then, before the second mark;
     ``paused``: the same between the first mark and the start time; ``rest``: before the
-    first mark. ``size``: that of its tensors, if the profiler records shapes.
+    first mark. ``size``: that of its tensors, if the profiler records shapes. ``again``: it
+    launches the same once more at its end.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Op(Struct, frozen=True):
     paused: int = 0
     rest: int = 0
     size: int = 0
+    again: bool = False
 
 
 class Machine(Struct):
@@ -90,6 +92,9 @@ class Machine(Struct):
         if op.blocking:
             self.now = max(self.now, self.device) + 4_000
         self.now += op.after
+        if op.again:
+            self.kernels[number] = self.kernels[number][0], self._launch(op.kernel)[1]
+            self.now += AFTER
         self.finish(op, number, first, start)
 
     def begin(self, op: Op) -> tuple[int, int, int]:

@@ -104,7 +104,9 @@ def doubtful_ends(
     shown = np.bincount(place[doubt], minlength=count)
     often = (shown >= _OFTEN) & (2 * shown > np.bincount(place, minlength=count))
     doubt &= ~often[place]
-    return Doubts(doubt, doubt & by_chance)
+    # What was launched behind a pause ends with the operator, too.
+    length = limits.length_low - sites.apart_ns
+    return Doubts(doubt, doubt & (behind < ERROR_RATE * length))
 
 
 def _longer_than_others(instances: Instances, slow: Bools) -> Bools:

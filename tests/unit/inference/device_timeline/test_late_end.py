@@ -106,6 +106,21 @@ def test_work_does_not_end_by_chance_with_the_pause_inside_its_operator(
     assert error <= bound < 1.1 * whole(elapsed)[1]
 
 
+def test_work_launched_behind_the_pause_ends_with_its_operator() -> None:
+    """The operator launches twice, and the pause lies between: the second end is no chance."""
+
+    def add(i: int) -> Op:
+        pause, held = (PAUSE_NS, 17_000) if i == 4 else (1_000, 0)
+        return Op("aten::_foreach_add_", 20_000, pause, 18_000, size=64, again=True, held=held)
+
+    program = [step(i, *LAYERS, add(i), READ) for i in range(6)]
+    program = [EDGE, CLOCK, CLOCK, *program, EDGE, CLOCK, CLOCK]
+    result = simulate(program, record_launches=True, **TIMES["events"])
+    assert (errors(result) <= 0).all()
+    error, bound = whole(result)
+    assert error <= bound
+
+
 @pytest.mark.parametrize("times", TIMES)
 def test_what_all_calls_show_is_not_replaced_by_other_shapes(times: str) -> None:
     small = [Op("aten::addmm", 20_000, 1_000, 110_000, size=8)] * 4
