@@ -179,7 +179,7 @@ def simulate(
 ) -> Result:
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer.
 
-    ``record_launches``, ``record_markers``: the sidecar has the launches, and a marker at the end
+    ``record_launches``, ``record_markers``: the sidecar has all launches, and a marker at the end
     of each outermost operator. ``dear``: what every 50th mark costs more. ``hesitates``: how much
     later a kernel begins on an idle device, at most. ``unseen``: mean ns between kernels of a
     thread that nobody records, and their length. ``event_times``: origin and drift (ppm) of the
@@ -196,8 +196,10 @@ def simulate(
             machine.end_step()
     facts = {"launch_latency_ns": LATENCY, **facts}
     if record_launches:
-        same = dict.fromkeys(("thread", "device", "stream"), [1] * len(machine.launched))
-        facts["launches"] = {"host_ns": machine.launched, **same}
+        hidden = machine.hidden[:-1]
+        host, ones = machine.launched + hidden, [1] * (len(machine.launched) + len(hidden))
+        thread = [1] * len(machine.launched) + [2] * len(hidden)
+        facts["launches"] = {"host_ns": host, "thread": thread, "device": ones, "stream": ones}
     if record_markers:
         host, done = (list(column) for column in zip(*machine.markers, strict=True))
         zeros, less = [0] * len(host), LATENCY + mark
