@@ -33,7 +33,8 @@ class Op(Struct, frozen=True):
     The kernel is launched at the end, after the children. ``blocking``: it returns when the
     device is done. ``held``: how long the thread has no core then, before the second mark;
     ``paused``: the same between the first mark and the start time; ``rest``: before the
-    first mark. ``size``: that of its tensors, if the profiler records shapes.
+    first mark. ``size``: that of its tensors, if the profiler records shapes. ``again``: it
+    launches the same once more at its end.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Op(Struct, frozen=True):
     paused: int = 0
     rest: int = 0
     size: int = 0
+    again: bool = False
 
 
 class Machine(Struct):
@@ -90,6 +92,9 @@ class Machine(Struct):
         if op.blocking:
             self.now = max(self.now, self.device) + 4_000
         self.now += op.after
+        if op.again:
+            self.kernels[number] = self.kernels[number][0], self._launch(op.kernel)[1]
+            self.now += AFTER
         self.finish(op, number, first, start)
 
     def begin(self, op: Op) -> tuple[int, int, int]:
@@ -174,7 +179,7 @@ def simulate(
 ) -> Result:
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer.
 
-    ``record_launches``, ``record_markers``: the sidecar has the launches, and a marker at the end
+    ``record_launches``, ``record_markers``: the sidecar has all launches, and a marker at the end
     of each outermost operator. ``dear``: what every 50th mark costs more. ``hesitates``: how much
     later a kernel begins on an idle device, at most. ``unseen``: mean ns between kernels of a
     thread that nobody records, and their length. ``event_times``: origin and drift (ppm) of the
@@ -191,8 +196,10 @@ def simulate(
             machine.end_step()
     facts = {"launch_latency_ns": LATENCY, **facts}
     if record_launches:
-        same = dict.fromkeys(("thread", "device", "stream"), [1] * len(machine.launched))
-        facts["launches"] = {"host_ns": machine.launched, **same}
+        hidden = machine.hidden[:-1]
+        host, ones = machine.launched + hidden, [1] * (len(machine.launched) + len(hidden))
+        thread = [1] * len(machine.launched) + [2] * len(hidden)
+        facts["launches"] = {"host_ns": host, "thread": thread, "device": ones, "stream": ones}
     if record_markers:
         host, done = (list(column) for column in zip(*machine.markers, strict=True))
         zeros, less = [0] * len(host), LATENCY + mark

@@ -222,12 +222,12 @@ def estimate_lengths(
     """
     sites, events = cautious.sites, likely.events
     instances, visible = _instances(stream, cautious, placement)
-    doubtful = late_ends.doubtful_ends(
+    doubts = late_ends.doubtful_ends(
         placement.limits, instances, sites, events, cautious.solution.bounds, stream.c,
         stream.places[sites.op],
     )  # fmt: skip
     instances = replace(
-        instances, seen=instances.seen & ~doubtful, low=np.where(doubtful, 0, instances.low)
+        instances, seen=instances.seen & ~doubts.ends, low=np.where(doubts.ends, 0, instances.low)
     )
     instances, helped, names = other_recordings.add_recordings(
         instances, sites.op, sites.last, stream.keys, stream.ops, stream.strings, stream.others
@@ -247,7 +247,7 @@ def estimate_lengths(
     )
     placed = replace(placed, seen=visible)
     placed, typical = late_ends.distrust_preempted(
-        placed, typical, doubtful, batches=bool(cautious.batched.any())
+        placed, typical, doubts, batches=bool(cautious.batched.any())
     )
     late = kernel_placement.lateness(placement.draft, sites, typical.length, events, c)
     placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, typical))

@@ -87,6 +87,13 @@ class LaunchSites(Struct, frozen=True):
     launched: tuple[I64, I64] | None = None
     """Host times of the first and the last launch of each, if they are known."""
 
+    @property
+    def apart_ns(self) -> I64:
+        """Return the host time from the first to the last launch of each; 0 if not known."""
+        if self.launched is None:
+            return np.zeros(len(self.op), np.int64)
+        return self.launched[1] - self.launched[0]
+
 
 def placement_limits(
     sites: LaunchSites,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline.duration_catalogue import (
@@ -40,6 +41,17 @@ _OFTEN = 3
 """The least number of calls at a place that are no accident."""
 
 
+class Doubts(Struct, frozen=True):
+    """Which kernels' ends may be those of late events; a row per kernel.
+
+    ``chance``: those of ``ends`` whose work would have ended by chance just with its operator. The
+    host's pause explains that, and the end shows no work.
+    """
+
+    ends: Bools
+    chance: Bools
+
+
 def works_in_batches(events: EventPairs, blocking: Bools, bounds: Bounds, c: Calibration) -> Bools:
     """Return the operators that waited for the device, but whose end events came later; else none.
 
@@ -65,7 +77,7 @@ def doubtful_ends(
     bounds: Bounds,
     c: Calibration,
     place: I64,
-) -> Bools:
+) -> Doubts:
     """Return the kernels whose end may be that of a late event, not of their work.
 
     A thread preempted between an operator's end and its event records the event late. If the
@@ -91,8 +103,10 @@ def doubtful_ends(
     count = int(place.max(initial=-1)) + 1
     shown = np.bincount(place[doubt], minlength=count)
     often = (shown >= _OFTEN) & (2 * shown > np.bincount(place, minlength=count))
-    result: Bools = doubt & ~often[place]
-    return result
+    doubt &= ~often[place]
+    # What was launched behind a pause ends with the operator, too.
+    length = limits.length_low - sites.apart_ns
+    return Doubts(doubt, doubt & (behind < ERROR_RATE * length))
 
 
 def _longer_than_others(instances: Instances, slow: Bools) -> Bools:
@@ -104,14 +118,15 @@ def _longer_than_others(instances: Instances, slow: Bools) -> Bools:
 
 
 def distrust_preempted(
-    placed: Placed, typical: TypicalDurations, doubtful: Bools, *, batches: bool = False
+    placed: Placed, typical: TypicalDurations, doubts: Doubts, *, batches: bool = False
 ) -> tuple[Placed, TypicalDurations]:
     """Return both, without the ends of kernels that a preempted thread may have moved.
 
     ``batches``: the device holds back the event behind any kernel until the next batch.
 
-    Other instances give the length of ``doubtful`` ones; its limits reach from theirs to its own.
-    Without other instances, it may be as short as any hidden kernel. Where a kernel that is much
+    Other instances give the length of doubtful ones; its limits reach from theirs to its own, but
+    for ends by chance: these bound nothing, and the limits are those of hidden work. Without other
+    instances, it may be as short as any hidden kernel. Where a kernel that is much
     longer than others is not doubtful, the device stalled or had more to do: the kernel keeps its
     length, but not as its least one.
     """
@@ -121,11 +136,11 @@ def distrust_preempted(
     pooled = (typical.length < 0) & (typical.high >= 0) & ~held
     usual = np.where(pooled, (typical.low + typical.high) // 2, typical.length)
     most = np.minimum(typical.high, 2 * _MUCH * usual)
-    few = np.where(doubtful & typical.own, 1 + ALIKE, _MUCH) * usual
+    few = np.where(doubts.ends & typical.own, 1 + ALIKE, _MUCH) * usual
     most = np.where(typical.high >= 0, most, few)
     long = np.isin(placed.evidence, (END_PINNED, EVENTS))
     long &= placed.length_low > np.maximum(most, usual + _SUSPECT_NS)
-    odd = (long & doubtful) | held
+    odd = (long & doubts.ends) | held
     low = np.where(typical.low >= 0, typical.low, 0)
     lone = odd & (usual < 0)
     free = replace(
@@ -138,6 +153,8 @@ def distrust_preempted(
         seen=placed.seen & ~odd,
         guessed=placed.guessed | lone,
     )
-    high = np.where(odd & (typical.high >= 0), placed.length_high, typical.high)
+    chance = long & doubts.chance & ~held
+    high = np.where(odd & ~chance & (typical.high >= 0), placed.length_high, typical.high)
     length = np.where(odd, usual, typical.length)
-    return free, replace(typical, length=length, high=high)
+    own = typical.own | (chance & pooled)
+    return free, replace(typical, length=length, high=high, own=own)

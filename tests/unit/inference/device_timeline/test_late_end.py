@@ -87,6 +87,40 @@ def test_a_pause_behind_a_known_launch_is_no_certain_work(times: str, held: int)
     assert error <= bound
 
 
+@pytest.mark.parametrize("late", [8_000, 17_000])
+@pytest.mark.parametrize("before", [(), LAYERS], ids=["idle device", "busy device"])
+def test_work_does_not_end_by_chance_with_the_pause_inside_its_operator(
+    before: list[Op], late: int
+) -> None:
+    """A thread records the next event slowly behind a pause: its time shows when, not the work's.
+
+    Elapsed times do not show so short a wait, and their bound is that of hidden work.
+    """
+    step_ops = [step(i, *before, Op("aten::lt", 10_000, 1_000, 5_000, size=8)) for i in range(6)]
+    paused = Op("aten::lt", 10_000, PAUSE_NS, 5_000, size=8, held=late)
+    program = [EDGE, CLOCK, CLOCK, *step_ops, step(6, *before, paused), EDGE, CLOCK, CLOCK]
+    measured, elapsed = (simulate(program, record_launches=True, **TIMES[one])
+                         for one in ("events", "elapsed"))  # fmt: skip
+    assert (errors(measured) <= 0).all()
+    error, bound = whole(measured)
+    assert error <= bound < 1.1 * whole(elapsed)[1]
+
+
+def test_work_launched_behind_the_pause_ends_with_its_operator() -> None:
+    """The operator launches twice, and the pause lies between: the second end is no chance."""
+
+    def add(i: int) -> Op:
+        pause, held = (PAUSE_NS, 17_000) if i == 4 else (1_000, 0)
+        return Op("aten::_foreach_add_", 20_000, pause, 18_000, size=64, again=True, held=held)
+
+    program = [step(i, *LAYERS, add(i), READ) for i in range(6)]
+    program = [EDGE, CLOCK, CLOCK, *program, EDGE, CLOCK, CLOCK]
+    result = simulate(program, record_launches=True, **TIMES["events"])
+    assert (errors(result) <= 0).all()
+    error, bound = whole(result)
+    assert error <= bound
+
+
 @pytest.mark.parametrize("times", TIMES)
 def test_what_all_calls_show_is_not_replaced_by_other_shapes(times: str) -> None:
     small = [Op("aten::addmm", 20_000, 1_000, 110_000, size=8)] * 4

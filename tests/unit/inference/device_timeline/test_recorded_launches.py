@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1.trace.model import UNKNOWN
+from tb_privateuse1.trace.model import NONE, UNKNOWN
 from tests.support.repeats import repeats
 from tests.support.simulate import Op, errors_and_bounds, linear, simulate, step
 
@@ -24,6 +24,30 @@ def test_known_launches_tie_starts_to_the_host() -> None:
     assert (error <= bound).all()
     assert np.median(error) < 100 < np.median(guess)
     assert np.median(bound) < np.median(wide)
+
+
+@pytest.mark.parametrize("times", [None, (5_000_000_000, 0.0)], ids=["elapsed", "events"])
+def test_launches_of_an_unseen_thread_do_not_discredit_the_others(
+    times: tuple[int, float] | None,
+) -> None:
+    """A third of the log is another thread's, as work beside the operators' is."""
+    apart = 3 * 31_000, 2_000
+    edge = Op("tb_privateuse1::window_start", 3_000, 1_000, blocking=True,
+              category="user_annotation")  # fmt: skip
+    program = [edge, *HOST_BOUND, edge]
+    result = simulate(program, unseen=apart, record_launches=True, event_times=times)
+    kernels = result.trace.kernels.take(result.trace.kernels.op != NONE)
+    assert result.trace.ops.external_id[kernels.op].tolist() == result.ids.tolist()
+    assert np.median(np.abs(kernels.start_ns - result.start_ns)) < 500
+    assert result.trace.meta.unseen_work
+
+
+def test_a_thread_that_launches_for_the_operators_leaves_them_theirs() -> None:
+    """A worker of the backend launches all but a copy: where they launch is not known."""
+    copied = {"host_ns": [1_050_000, 1_060_000, 1_061_000], "thread": [1, 2, 2],
+              "device": [0, 0, 0], "stream": [0, 0, 0]}  # fmt: skip
+    plain, odd = simulate(HOST_BOUND).trace.kernels, simulate(HOST_BOUND, launches=copied)
+    np.testing.assert_array_equal(plain.start_ns, odd.trace.kernels.start_ns)
 
 
 def test_an_operator_without_a_launch_has_no_kernel_whatever_its_name() -> None:
