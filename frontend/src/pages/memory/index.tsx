@@ -5,7 +5,7 @@ import type { Finding, MemoryDevice, MemoryUse, MemoryWindow } from "../../api/t
 import { bytes, duration, percent, signedBytes } from "../../lib/format";
 import { parseRange } from "../../lib/time-range";
 import { traceOf, useLatest, useView } from "../../state/use-result";
-import { stepNumber, type Selected } from "../../state/selection";
+import { recordedStep, stepNumber, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { AreaChart } from "../../widgets/charts/area-chart";
@@ -84,7 +84,7 @@ function Page({ result, onAll, selected }: Shown) {
         ))}
       </>
     );
-  const picked = state.value.step !== null || state.value.range !== null;
+  const picked = recordedStep(state.value) !== null || state.value.range !== null;
   return (
     <>
       {result.notes.length > 0 && <Notes notes={result.notes} />}
@@ -130,7 +130,8 @@ interface ToolbarProps {
 }
 
 function Toolbar({ result, shown, window, stacked, stackable }: ToolbarProps) {
-  const { step, range } = state.value;
+  const { range } = state.value;
+  const step = recordedStep(state.value);
   return (
     <div class="toolbar">
       <Segmented
