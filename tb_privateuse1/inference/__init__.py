@@ -202,6 +202,7 @@ def _assemble(
         kernel_sources=sources,
         compilations=log.compilations,
         compile_notes=log.notes,
+        memory_blocks=raw.memory_blocks,
     )
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "labels",
     "launch_configs",
     "memoize",
+    "memory_blocks",
     "memory_budget",
     "model",
     "peaks",

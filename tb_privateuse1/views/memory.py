@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.memory import (
     by_operator,
     categories,
     differences,
+    segments,
 )
 from tb_privateuse1.analysis.memory import devices as memory_devices
 from tb_privateuse1.analysis.memory.allocations import (
@@ -104,6 +105,8 @@ class MemoryUse(Result, frozen=True):
     """What was allocated in the part and is alive at its end, by class of module."""
     remaining_functions: tuple[RemainingMemory, ...]
     """The same by function."""
+    segments: int
+    """Of the device, in the memory snapshot: the lookup ``memory_segments`` has them."""
     difference: MemoryDifference | None
     """What is alive at the part's end against its start; null without totals or addresses."""
     operators: tuple[MemoryOperator, ...]
@@ -178,6 +181,7 @@ def memory(
         **_alive(history, start, end),
         remaining_modules=modules,
         remaining_functions=functions,
+        segments=_segments(trace, chosen),
         difference=differences.change_within(history, start, end),
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
@@ -199,6 +203,11 @@ def _alive(history: differences.DeviceHistory, start: int, end: int) -> dict[str
         "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
         "alive_functions": alive_functions(trace, events, level, blocks, peak),
     }
+
+
+def _segments(trace: Trace, device: tuple[int, int] | None) -> int:
+    found = segments.blocks_of(trace, device).segment if device else ()
+    return len(np.unique(found))
 
 
 def _listed(steps: tuple[MemoryStep, ...], step: int | None) -> tuple[MemoryStep, ...]:
