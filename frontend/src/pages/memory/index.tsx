@@ -16,6 +16,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { DataWarnings } from "../shared/data-warnings";
 import { layered, LAYERS } from "./categories";
 import { Ranks } from "./ranks";
+import { Segments } from "./segments";
 import { MemoryTables, type Life } from "./tables";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -105,6 +106,7 @@ function Page({ result, onAll, selected }: Shown) {
       />
       <Legend points={points} result={result} stacked={stacked} />
       <Ranks selected={selected} />
+      {result.segments > 0 && <Segments selected={selected} device={device} />}
       <MemoryTables result={result} onAll={onAll} life={life} onLife={setLife} />
     </>
   );
