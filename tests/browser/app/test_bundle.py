@@ -16,6 +16,7 @@ from tests.support.dashboard import ALONE, Dashboard
 from tests.support.make import document, memory, op
 from tests.support.page_states import PAGES
 from tests.support.server import Server, serve
+from tests.support.snapshots import snapshot, training, write
 
 FIRST_PAGE_BYTES = {"en-US": 110_000, "zh-CN": 140_000}
 """Packed scripts and styles of the first page, at most. Another language comes beside English."""
@@ -42,7 +43,7 @@ def names(requests: list[Request]) -> set[str]:
 
 
 def two_ranks(folder: Path) -> Path:
-    """Write two ranks with memory, which the page compares when that is asked for."""
+    """Write two ranks with memory, the first with a snapshot: the page shows more if asked for."""
     for rank in (0, 1):
         trace = document(
             op("aten::empty", 0, 50),
@@ -51,6 +52,7 @@ def two_ranks(folder: Path) -> Path:
         )
         path = folder / f"host_{rank}.1700000000000.pt.trace.json"
         path.write_text(json.dumps(trace))
+    write(folder / "host_0.1700000000000.memory_snapshot.pickle", snapshot(training()))
     return folder
 
 
@@ -89,6 +91,8 @@ def test_the_first_page_is_small_and_the_pages_load_the_rest(
         page.goto(f"{server.url}{ALONE}#p.privateuse1.view=memory")
         page.get_by_test_id("open-memory-ranks").click()
         page.get_by_test_id("memory-ranks").wait_for()
+        page.get_by_test_id("open-memory-segments").click()
+        page.get_by_test_id("memory-segments").wait_for()
     scripts = {path.relative_to(BUNDLE).as_posix() for path in BUNDLE.rglob("*.js")}
     unused = {name for name in scripts - names(asked) if "assets/zh-" not in name}
     assert unused == set()
