@@ -21,8 +21,8 @@ def trace_of(tmp_path: Path, *allocators: Allocator, **changed: object) -> Trace
     return inference.build_trace(readers.read(str(path)), None)
 
 
-def ask(tmp_path: Path, *allocators: Allocator, **options: int) -> MemorySegments:
-    return memory_segments(trace_of(tmp_path, *allocators), **options)
+def ask(tmp_path: Path, *allocators: Allocator, limit: int = 32) -> MemorySegments:
+    return memory_segments(trace_of(tmp_path, *allocators), limit=limit)
 
 
 def in_pieces() -> Allocator:
