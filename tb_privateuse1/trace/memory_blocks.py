@@ -1,4 +1,4 @@
-"""What a device's allocator held when a memory snapshot was taken: segments in blocks."""
+"""The blocks of a device's allocator when a memory snapshot was taken, and its failures."""
 
 from __future__ import annotations
 

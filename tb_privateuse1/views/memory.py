@@ -172,7 +172,7 @@ def memory(
         provenance=provenance(trace, chosen_window(trace, step, "all")),
         notes=tuple(_notes(trace, devices, shown, growth)),
         devices=devices,
-        device=shown.device if shown else None,
+        **_device(trace, chosen),
         window=_window(events, level, start, end) if shown else None,
         growth=growth,
         basis=("allocated" if level.has_totals else "change") if shown else None,
@@ -181,7 +181,6 @@ def memory(
         **_alive(history, start, end),
         remaining_modules=modules,
         remaining_functions=functions,
-        segments=_segments(trace, chosen),
         difference=differences.change_within(history, start, end),
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
@@ -205,9 +204,11 @@ def _alive(history: differences.DeviceHistory, start: int, end: int) -> dict[str
     }
 
 
-def _segments(trace: Trace, device: tuple[int, int] | None) -> int:
-    found = segments.blocks_of(trace, device).segment if device else ()
-    return len(np.unique(found))
+def _device(trace: Trace, chosen: tuple[int, int] | None) -> dict[str, Any]:
+    """Return the key of the device, and how many segments the snapshot has of it."""
+    found = segments.blocks_of(trace, chosen).segment if chosen else ()
+    key = memory_devices.device_key(chosen) if chosen else None
+    return {"device": key, "segments": len(np.unique(found))}
 
 
 def _listed(steps: tuple[MemoryStep, ...], step: int | None) -> tuple[MemoryStep, ...]:

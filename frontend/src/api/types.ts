@@ -1423,7 +1423,7 @@ export interface MemoryRanks {
   steps: string[];
 }
 
-/** What the allocator got from the device at once. */
+/** A part of the device's memory that the allocator reserved at once. */
 export interface MemorySegment {
   segment: number;
   pool: string;

@@ -52,7 +52,7 @@ class SegmentPiece(Struct, frozen=True):
 
 
 class MemorySegment(Struct, frozen=True):
-    """What the allocator got from the device at once."""
+    """A part of the device's memory that the allocator reserved at once."""
 
     segment: int
     pool: str
