@@ -18,9 +18,8 @@ from tb_privateuse1.export import work_columns
 from tb_privateuse1.export.recorded_columns import RECORDED
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace.collective_entries import STATES
-from tb_privateuse1.trace.memory_blocks import BLOCK_STATES
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, TABLES, Trace
-from tb_privateuse1.trace.recorded_metadata import NOTE_KINDS
+from tb_privateuse1.trace.recorded_metadata import BLOCK_STATES, NOTE_KINDS
 from tb_privateuse1.trace.table import I64, Table
 
 _ROWS = 1 << 16

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.memory_blocks import MemoryBlocks, Refusal
 from tb_privateuse1.trace.model import MISSING, NONE, Threads
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.recorded_metadata import Compilations, CompileNotes
+from tb_privateuse1.trace.recorded_metadata import Compilations, CompileNotes, MemoryBlocks, Refusal
 from tb_privateuse1.trace.table import (
     I32,
     I64,

@@ -23,7 +23,6 @@ __all__ = [
     "labels",
     "launch_configs",
     "memoize",
-    "memory_blocks",
     "memory_budget",
     "model",
     "peaks",

@@ -23,7 +23,6 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
-from tb_privateuse1.trace.memory_blocks import MemoryBlocks, Refusal
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import (
@@ -320,7 +319,7 @@ class Meta(Struct, frozen=True):
     """The process groups that the rank belongs to, as far as they are recorded."""
     functions: tuple[recorded.SourceFunction, ...] = ()
     """The user's functions, if the capture read their source."""
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[recorded.Refusal, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
@@ -348,7 +347,7 @@ TABLES: dict[str, type[Table]] = {
     "kernel_sources": recorded.KernelSources,
     "compilations": recorded.Compilations,
     "compile_notes": recorded.CompileNotes,
-    "memory_blocks": MemoryBlocks,
+    "memory_blocks": recorded.MemoryBlocks,
 }
 
 
@@ -388,7 +387,7 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     kernel_sources: recorded.KernelSources = field(default_factory=recorded.KernelSources.empty)
     compilations: recorded.Compilations = field(default_factory=recorded.Compilations.empty)
     compile_notes: recorded.CompileNotes = field(default_factory=recorded.CompileNotes.empty)
-    memory_blocks: MemoryBlocks = field(default_factory=MemoryBlocks.empty)
+    memory_blocks: recorded.MemoryBlocks = field(default_factory=recorded.MemoryBlocks.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """Return the string of an index; empty for ``NONE``."""

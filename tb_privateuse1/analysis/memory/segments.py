@@ -12,7 +12,8 @@ from tb_privateuse1.analysis.memory import allocations, categories
 from tb_privateuse1.analysis.memory.categories import CATEGORIES, Category
 from tb_privateuse1.analysis.memory.remaining import allocating_functions
 from tb_privateuse1.analysis.operators import user_functions
-from tb_privateuse1.trace.memory_blocks import (
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.recorded_metadata import (
     BLOCK_STATES,
     FREE,
     IN_USE,
@@ -20,7 +21,6 @@ from tb_privateuse1.trace.memory_blocks import (
     MemoryBlocks,
     Refusal,
 )
-from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
 
 State = Literal["in_use", "pending", "free"]

@@ -22,8 +22,8 @@ from tb_privateuse1.readers.snapshot.document import (
     Entries,
     InUse,
 )
-from tb_privateuse1.trace.memory_blocks import MemoryBlocks
 from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.recorded_metadata import MemoryBlocks
 from tb_privateuse1.trace.table import I32, I64
 
 _LIMIT = 1 << 62

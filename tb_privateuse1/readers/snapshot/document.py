@@ -15,8 +15,8 @@ from msgspec import Struct, field
 
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.frame_texts import Stacks
-from tb_privateuse1.trace.memory_blocks import FREE, IN_USE, PENDING, MemoryBlocks, Refusal
 from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.recorded_metadata import FREE, IN_USE, PENDING, MemoryBlocks, Refusal
 from tb_privateuse1.trace.table import I32, I64
 
 ALLOCATED, FREED, RETURNED, GROWN, SHRUNK, REFUSED, OTHER = range(7)

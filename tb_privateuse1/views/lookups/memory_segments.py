@@ -10,8 +10,8 @@ from tb_privateuse1.analysis.memory import segments as parts
 from tb_privateuse1.analysis.memory.segments import MemorySegment, RefusedAllocation
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.memory_blocks import FREE, IN_USE, PENDING, MemoryBlocks
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.recorded_metadata import FREE, IN_USE, PENDING, MemoryBlocks
 from tb_privateuse1.views.result import Result
 
 
