@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.axe import violations
 from tests.support.dashboard import Dashboard
 from tests.support.server import Server, serve
 from tests.support.snapshots import Allocator, snapshot, write
@@ -49,3 +50,4 @@ def test_the_picture_is_read_by_pointer_and_by_keys(
     expect(said).to_contain_text("/work/model0.py:11 in layer0")
     bar.locator("i").first.hover()
     expect(said).to_contain_text("/work/model0.py:10 in layer0")
+    assert violations(dashboard) == []
