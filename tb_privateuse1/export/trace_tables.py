@@ -15,10 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tb_privateuse1.export import work_columns
+from tb_privateuse1.export.recorded_columns import RECORDED
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace.collective_entries import STATES
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, TABLES, Trace
-from tb_privateuse1.trace.recorded_metadata import NOTE_KINDS
+from tb_privateuse1.trace.recorded_metadata import BLOCK_STATES, NOTE_KINDS
 from tb_privateuse1.trace.table import I64, Table
 
 _ROWS = 1 << 16
@@ -240,42 +241,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "value": "value, in the counter's own unit",
         "event": _EVENT,
     },
-    "metadata": {
-        "row": "its number",
-        "key": "what the program or its profiler called it",
-        "value": "its text, or JSON",
-    },
-    "kernel_sources": {
-        "row": "its number",
-        "name": "kernel, as device activities have it",
-        "file": "the generated file that it is in",
-        "text": "what its compiler wrote",
-    },
-    "compilations": {
-        "row": "its number",
-        "compile_id": "torch's number of it, as in `Torch-Compiled Region: 0/0`",
-        "backward": "whether it is that of the backward pass",
-        "function": "the compiled function",
-        "file": "its file",
-        "line": "its first line",
-        "start_ns": "start; before the recording it is negative",
-        "total_ns": "its time; null if it did not end",
-        "backend_ns": "what the backend took of it",
-        "inductor_ns": "what Inductor took of that",
-        "codegen_ns": "what generating and building kernels took of that",
-        "guards": "guards that a call checks",
-        "operators": "operators of its graph",
-        "failure": "why it gave no code",
-    },
-    "compile_notes": {
-        "row": "its number",
-        "kind": "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, graph_skip",
-        "compile_id": "the compilation that it is of",
-        "reason": "why; of a recompilation the guard that failed; of a cache which one",
-        "detail": "hints; guards of other compilations; of a cache the key of the graph",
-        "file": "file of the user's code",
-        "line": "line in it",
-    },
+    **RECORDED,
 }
 """The meaning of each column of each table; a name ends with the unit."""
 
@@ -286,12 +252,13 @@ _ENUMERATED = {
     ("kernels", "evidence"): EVIDENCE,
     ("collective_entries", "state"): STATES,
     ("compile_notes", "kind"): NOTE_KINDS,
+    ("memory_blocks", "state"): BLOCK_STATES,
     ("tensors", "access"): ("read", "written", "returned"),
 }
 _FROM_ZERO = {
     *("thread", "parent", "frame", "op", "around", "step", "lane", "awaited_lane", "record"),
     *("launch", "capture", "captured_op", "kernel", "config", "event", "group_size", "peer"),
-    *("series", "storage", "line", "guards", "operators"),
+    *("series", "storage", "line", "guards", "operators", "segment"),
     *("external_id", "correlation", "sequence", "forward_thread", "python_id", "module_id"),
     *("device", "stream"),
 }

@@ -158,9 +158,8 @@ def _assemble(
     marks = activities.annotations
     for column in (kernels.start_ns, kernels.end_ns, marks.start_ns, marks.end_ns):
         host_tables.shift_column(column, start)
-    table, step_of_ops, step_of_kernels = steps.build_steps(
-        host.ops, kernels, host.launches, strings, end - start
-    )
+    built = steps.build_steps(host.ops, kernels, host.launches, strings, end - start)
+    table, step_of_ops, step_of_kernels = built
     rows = collectives.build_collectives(host, kernels, activities.claims, strings)
     groups = process_groups.read_groups(raw, (host.claims, activities.claims), strings)
     counters = counter_samples.recorded_counters(raw, strings, start)
@@ -202,6 +201,7 @@ def _assemble(
         kernel_sources=sources,
         compilations=log.compilations,
         compile_notes=log.notes,
+        memory_blocks=raw.memory_blocks,
     )
 
 

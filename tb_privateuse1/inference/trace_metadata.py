@@ -137,6 +137,7 @@ def build_meta(
         devices=device_properties(raw),
         profiler=profiler,
         functions=_functions(raw),
+        refusals=raw.refusals,
     )
 
 

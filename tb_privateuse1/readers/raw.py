@@ -15,7 +15,7 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Threads
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.recorded_metadata import Compilations, CompileNotes
+from tb_privateuse1.trace.recorded_metadata import Compilations, CompileNotes, MemoryBlocks, Refusal
 from tb_privateuse1.trace.table import (
     I32,
     I64,
@@ -213,6 +213,8 @@ class Raw(Struct, frozen=True):
     kernel_sources: tuple[KernelSource, ...] = ()
     compile_logs: tuple[CompileLog, ...] = ()
     """All that may be of this process: of several, nobody knows which is."""
+    memory_blocks: MemoryBlocks = field(default_factory=MemoryBlocks.empty)
+    refusals: tuple[Refusal, ...] = ()
     reader: str = "chrome"
     """The name of the reader that made it; ``readers.read`` sets it."""
 

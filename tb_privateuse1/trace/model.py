@@ -319,6 +319,7 @@ class Meta(Struct, frozen=True):
     """The process groups that the rank belongs to, as far as they are recorded."""
     functions: tuple[recorded.SourceFunction, ...] = ()
     """The user's functions, if the capture read their source."""
+    refusals: tuple[recorded.Refusal, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
@@ -346,6 +347,7 @@ TABLES: dict[str, type[Table]] = {
     "kernel_sources": recorded.KernelSources,
     "compilations": recorded.Compilations,
     "compile_notes": recorded.CompileNotes,
+    "memory_blocks": recorded.MemoryBlocks,
 }
 
 
@@ -385,6 +387,7 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     kernel_sources: recorded.KernelSources = field(default_factory=recorded.KernelSources.empty)
     compilations: recorded.Compilations = field(default_factory=recorded.Compilations.empty)
     compile_notes: recorded.CompileNotes = field(default_factory=recorded.CompileNotes.empty)
+    memory_blocks: recorded.MemoryBlocks = field(default_factory=recorded.MemoryBlocks.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """Return the string of an index; empty for ``NONE``."""

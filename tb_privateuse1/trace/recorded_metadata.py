@@ -1,4 +1,4 @@
-"""Tables of metadata in a file, and of what lies beside it: sources, and torch's log."""
+"""Tables of metadata in a file, and of what lies beside it: sources, torch's log, a snapshot."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tb_privateuse1.trace.table import (
     MaybeText,
     Name,
     Nanoseconds,
+    Number,
     SmallNumber,
     Table,
 )
@@ -27,6 +28,10 @@ NOTE_KINDS = (
     "graph_skip",
 )
 """By the code of ``CompileNotes.kind``."""
+
+IN_USE, PENDING, FREE = range(3)
+BLOCK_STATES = ("in_use", "pending", "free")
+"""By the code of ``MemoryBlocks.state``: ``pending`` is released, and waits for a stream."""
 
 REGION = re.compile(r"^Torch-Compiled Region: (\S+)$")
 """The range of a call of compiled code; group 1 is its compile id."""
@@ -112,3 +117,35 @@ class CompileNotes(Table, frozen=True):
     detail: MaybeText
     file: MaybeText
     line: SmallNumber
+
+
+class MemoryBlocks(Table, frozen=True):
+    """The blocks of all segments, by segment and address.
+
+    ``segment`` counts the segments of all devices from 0. ``pool`` is the allocator's kind of
+    segment, with the number of a graph's own pool. ``bytes`` are the allocator's, rounded up.
+    """
+
+    ORDER = ("segment", "address")
+
+    device_type: Number
+    device: Number
+    segment: SmallNumber
+    pool: MaybeText
+    stream: Number
+    address: Number
+    bytes: Number
+    state: Code
+    stack: MaybeText
+    """Python frames of the allocation, innermost first, joined by ``;``."""
+
+
+class Refusal(Struct, frozen=True):
+    """An allocation that failed for want of memory, in a snapshot's history."""
+
+    device: int
+    bytes: int
+    """What was asked for."""
+    stream: int | None
+    device_free_bytes: int | None
+    """What the device had left then; None if the snapshot does not say."""

@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.memory import (
     by_operator,
     categories,
     differences,
+    segments,
 )
 from tb_privateuse1.analysis.memory import devices as memory_devices
 from tb_privateuse1.analysis.memory.allocations import (
@@ -104,6 +105,8 @@ class MemoryUse(Result, frozen=True):
     """What was allocated in the part and is alive at its end, by class of module."""
     remaining_functions: tuple[RemainingMemory, ...]
     """The same by function."""
+    segments: int
+    """Of the device, in the memory snapshot: the lookup ``memory_segments`` has them."""
     difference: MemoryDifference | None
     """What is alive at the part's end against its start; null without totals or addresses."""
     operators: tuple[MemoryOperator, ...]
@@ -169,7 +172,7 @@ def memory(
         provenance=provenance(trace, chosen_window(trace, step, "all")),
         notes=tuple(_notes(trace, devices, shown, growth)),
         devices=devices,
-        device=shown.device if shown else None,
+        **_device(trace, chosen),
         window=_window(events, level, start, end) if shown else None,
         growth=growth,
         basis=("allocated" if level.has_totals else "change") if shown else None,
@@ -199,6 +202,13 @@ def _alive(history: differences.DeviceHistory, start: int, end: int) -> dict[str
         "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
         "alive_functions": alive_functions(trace, events, level, blocks, peak),
     }
+
+
+def _device(trace: Trace, chosen: tuple[int, int] | None) -> dict[str, Any]:
+    """Return the key of the device, and how many segments the snapshot has of it."""
+    found = segments.blocks_of(trace, chosen).segment if chosen else ()
+    key = memory_devices.device_key(chosen) if chosen else None
+    return {"device": key, "segments": len(np.unique(found))}
 
 
 def _listed(steps: tuple[MemoryStep, ...], step: int | None) -> tuple[MemoryStep, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import pickle
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ class Allocator:
     device: int = 0
     now_us: int = START_US
     most_entries: int | None = None
+    kind: str = "small"
+    """Of its segments."""
     entries: list[Entry] = field(default_factory=list)
     segments: list[Entry] = field(default_factory=list)
     live: dict[int, Entry] = field(default_factory=dict)
@@ -119,19 +122,29 @@ class Allocator:
 
     def _listed(self, segment: Entry) -> Entry:
         blocks = [b for b in self.live.values() if b["segment"] == segment["address"]]
+        blocks.sort(key=lambda block: block["address"])
         used = sum(b["size"] for b in blocks)
-        shown = [{k: v for k, v in b.items() if k != "segment"} for b in blocks]
-        free = {
-            "address": segment["next"], "size": segment["total_size"] - used,
-            "requested_size": 0, "state": "inactive", "frames": [],
-        }  # fmt: skip
         return {
             "device": self.device, "address": segment["address"],
             "total_size": segment["total_size"], "allocated_size": used, "active_size": used,
             "requested_size": sum(b["requested_size"] for b in blocks), "stream": 0,
-            "segment_type": "small", "segment_pool_id": (0, 0), "is_expandable": False,
-            "frames": [], "blocks": [*shown, free],
+            "segment_type": self.kind, "segment_pool_id": (0, 0), "is_expandable": False,
+            "frames": [], "blocks": [*_with_free(segment, blocks)],
         }  # fmt: skip
+
+
+def _with_free(segment: Entry, blocks: list[Entry]) -> Iterator[Entry]:
+    """Yield the blocks of a segment, and a free one wherever there is none in use."""
+    at, end = segment["address"], segment["address"] + segment["total_size"]
+    for block in [*blocks, {"address": end, "size": 0}]:
+        if block["address"] > at:
+            yield {
+                "address": at, "size": block["address"] - at,
+                "requested_size": 0, "state": "inactive", "frames": [],
+            }  # fmt: skip
+        if block["size"]:
+            yield {key: value for key, value in block.items() if key != "segment"}
+        at = block["address"] + block["size"]
 
 
 def snapshot(*allocators: Allocator, backend: str = "CUDA") -> dict[str, Any]:

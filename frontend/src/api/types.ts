@@ -1423,6 +1423,34 @@ export interface MemoryRanks {
   steps: string[];
 }
 
+/** A part of the device's memory that the allocator reserved at once. */
+export interface MemorySegment {
+  segment: number;
+  pool: string;
+  stream: number;
+  bytes: number;
+  in_use_bytes: number;
+  pending_bytes: number;
+  free_bytes: number;
+  largest_free_bytes: number;
+  pieces: SegmentPiece[];
+}
+
+/** The result of the lookup: one device when the snapshot was taken. */
+export interface MemorySegments {
+  label: string | null;
+  reserved_bytes: number;
+  in_use_bytes: number;
+  pending_bytes: number;
+  free_bytes: number;
+  empty_bytes: number;
+  largest_free_bytes: number;
+  free_blocks: number;
+  refused: RefusedAllocation[];
+  segments_total: number;
+  segments: MemorySegment[];
+}
+
 /** Memory figures of a step on the host. */
 export interface MemoryStep {
   name: string;
@@ -1452,6 +1480,7 @@ export interface MemoryUse {
   alive_functions: AliveFunction[];
   remaining_modules: RemainingMemory[];
   remaining_functions: RemainingMemory[];
+  segments: number;
   difference: MemoryDifference | null;
   operators: MemoryOperator[];
   allocations: number;
@@ -2049,6 +2078,16 @@ export interface Rectangles {
   module: Int16Array;
 }
 
+/** An allocation that failed, against what is free in the snapshot. */
+export interface RefusedAllocation {
+  bytes: number;
+  device_free_bytes: number | null;
+  free_bytes: number;
+  largest_free_bytes: number;
+  missing_bytes: number;
+  verdict: "fits" | "in_pieces" | "full";
+}
+
 /** Blocks of one function or class of module that were not released in the part. */
 export interface RemainingMemory {
   name: string | null;
@@ -2242,6 +2281,17 @@ export interface RuntimeRow {
   function: string | null;
   typical_row: number;
   longest_row: number;
+}
+
+/** Blocks that follow each other and have the same state, category and function. */
+export interface SegmentPiece {
+  offset_bytes: number;
+  bytes: number;
+  free_bytes: number;
+  blocks: number;
+  state: "in_use" | "pending" | "free";
+  category: "parameters" | "optimizer_state" | "gradients" | "activations" | "inputs" | "temporaries" | "unknown" | null;
+  function: string | null;
 }
 
 /** The result of the view: nothing without an iteration. */
@@ -2670,6 +2720,7 @@ export interface Results extends Views {
   kernel_source: KernelTexts;
   links: Links;
   memory_ranks: MemoryRanks;
+  memory_segments: MemorySegments;
   namesakes: Instances;
   operator_calls: Instances;
   search: Found;
@@ -2707,6 +2758,7 @@ export interface Options {
   kernel_source: { index?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   memory_ranks: { step?: number | null };
+  memory_segments: { device?: string | null; limit?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all" | "prefill" | "decode" | "mixed"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean; only?: "all" | "kernels" | "ops" | "launches" | "device_annotations" | "steps" | "frames" };
@@ -2737,4 +2789,5 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   kernel_sources: [["row", "int64", "its number"], ["name", "string", "kernel, as device activities have it"], ["file", "string", "the generated file that it is in"], ["text", "string", "what its compiler wrote"]],
   compilations: [["row", "int64", "its number"], ["compile_id", "string", "torch's number of it, as in `Torch-Compiled Region: 0/0`"], ["backward", "bool", "whether it is that of the backward pass"], ["function", "string", "the compiled function"], ["file", "string", "its file"], ["line", "int32", "its first line"], ["start_ns", "int64", "start; before the recording it is negative"], ["total_ns", "int64", "its time; null if it did not end"], ["backend_ns", "int64", "what the backend took of it"], ["inductor_ns", "int64", "what Inductor took of that"], ["codegen_ns", "int64", "what generating and building kernels took of that"], ["guards", "int32", "guards that a call checks"], ["operators", "int32", "operators of its graph"], ["failure", "string", "why it gave no code"]],
   compile_notes: [["row", "int64", "its number"], ["kind", "string", "graph_break, recompilation, cache_hit, cache_miss, cache_bypass, graph_skip"], ["compile_id", "string", "the compilation that it is of"], ["reason", "string", "why; of a recompilation the guard that failed; of a cache which one"], ["detail", "string", "hints; guards of other compilations; of a cache the key of the graph"], ["file", "string", "file of the user's code"], ["line", "int32", "line in it"]],
+  memory_blocks: [["row", "int64", "its number"], ["device_type", "int64", "torch's number of the device type: 0 is the CPU"], ["device", "int64", "number of the device"], ["segment", "int32", "number of the allocator's segment that it is a part of"], ["pool", "string", "kind of the segment: small or large, and whose pool if it is a graph's own"], ["stream", "int64", "number of the stream that may use it"], ["address", "int64", "address"], ["bytes", "int64", "its size, as the allocator rounded it"], ["state", "string", "in_use, pending (released, waits for a stream) or free, in the memory snapshot"], ["stack", "string", "Python frames of the allocation"]],
 };

@@ -44,6 +44,15 @@ export function select(runs: Runs, state: Choices): Selected | null {
   };
 }
 
+/** The step of a view that knows no phases of serving: an iteration of a phase is no step of its. */
+export const recordedStep = ({
+  step,
+  window,
+}: {
+  step: number | null;
+  window?: string | null | undefined;
+}) => (phaseOf(window) === null ? step : null);
+
 const stampOf = (span: Span | undefined): string =>
   span ? `${span.modified_ns}/${span.bytes}/${span.has_sidecar}` : "";
 

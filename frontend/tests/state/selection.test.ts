@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Runs } from "../../src/api/types";
-import { ofAllRanks, select, stepNumber } from "../../src/state/selection";
+import { ofAllRanks, recordedStep, select, stepNumber } from "../../src/state/selection";
 import { RUNS, span, worker } from "../support/runs";
 
 const NOTHING = { run: null, rank: null, span: null, step: null };
@@ -75,4 +75,9 @@ test("of all ranks, another rank is no other question, and any trace's change is
 test("a step's number", () => {
   expect(stepNumber("ProfilerStep#12")).toBe(12);
   expect(stepNumber("whole trace")).toBeNull();
+});
+test("an iteration of a phase is no step of a view without phases", () => {
+  expect(recordedStep({ step: 3, window: "decode" })).toBeNull();
+  expect(recordedStep({ step: 3, window: "all" })).toBe(3);
+  expect(recordedStep({ step: 3 })).toBe(3);
 });

@@ -7,7 +7,7 @@ guesses the purpose of a block, with ``parameter_sizes`` for parameters and opti
 that fills the peak, with the storages that ``block_storages`` finds in blocks. ``remaining`` finds
 what a part allocated and did not free. ``differences`` compares what is alive at two instants.
 ``kept_activations`` bounds the peak without recomputation.
-``rank_peaks`` has what ranks are compared by.
+``rank_peaks`` has what ranks are compared by. ``segments`` divides the memory of a snapshot.
 """
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "late_releases",
     "rank_peaks",
     "remaining",
+    "segments",
 ]

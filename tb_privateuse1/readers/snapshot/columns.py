@@ -23,6 +23,7 @@ from tb_privateuse1.readers.snapshot.document import (
     InUse,
 )
 from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.recorded_metadata import MemoryBlocks
 from tb_privateuse1.trace.table import I32, I64
 
 _LIMIT = 1 << 62
@@ -62,6 +63,16 @@ def memory_events(document: Document, device_type: int, label: int, first_text: 
     return replace(
         joined, texts={"stack": np.where(stack >= 0, stack + first_text, NONE).astype(np.int32)}
     )
+
+
+def memory_blocks(document: Document, device_type: int, first_text: int) -> MemoryBlocks:
+    """Return the blocks of all segments; ``first_text`` is the string of the document's first."""
+    found = document.blocks
+    texts = {
+        name: np.where(column >= 0, column + first_text, NONE).astype(np.int32)
+        for name, column in (("pool", found.pool), ("stack", found.stack))
+    }
+    return replace(found, device_type=np.full(len(found), device_type, np.int64), **texts)
 
 
 def refusals(document: Document) -> tuple[int, int]:

@@ -7,7 +7,7 @@ endless lists: there are at most as many rows as the file has bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from msgspec import Struct, field
 
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.frame_texts import Stacks
-from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.recorded_metadata import FREE, IN_USE, PENDING, MemoryBlocks, Refusal
 from tb_privateuse1.trace.table import I32, I64
 
 ALLOCATED, FREED, RETURNED, GROWN, SHRUNK, REFUSED, OTHER = range(7)
@@ -32,6 +33,10 @@ _ACTIONS = {
     "oom": REFUSED,
 }
 _IN_USE = "active_allocated"
+_STATES = {_IN_USE: IN_USE, "inactive": FREE}
+"""A block of another state is released, and waits: its names differ between versions of torch."""
+_MOST_REFUSALS = 100
+"""A program that tries again fails again."""
 _LIMIT = 1 << 48
 """Sizes from 256 TiB on are impossible, as those of memory events are."""
 _MOST_DEVICES = 1024
@@ -59,10 +64,13 @@ class InUse(Struct, frozen=True):
 
 
 class Document(Struct):
-    """A snapshot's parts by device, the stacks' texts, and what is wrong with it."""
+    """A snapshot's parts by device, the texts of stacks and pools, and what is wrong with it."""
 
     history: dict[int, Entries] = field(default_factory=dict)
     in_use: dict[int, InUse] = field(default_factory=dict)
+    blocks: MemoryBlocks = field(default_factory=MemoryBlocks.empty)
+    """Of all segments; texts are places in ``stacks``, and the device's type is not known."""
+    refusals: list[Refusal] = field(default_factory=list)
     stacks: list[str] = field(default_factory=list)
     backend: str | None = None
     """torch's name of the device; None if the settings do not say it."""
@@ -81,6 +89,7 @@ def parse(content: Any, size: int) -> Document:
             break
         if rows:
             document.history[device] = _entries(rows, number, stacks, document.tally)
+            document.refusals += _refusals(rows, device)
         number += len(rows)
     _add_segments(content.get("segments"), size, stacks, document)
     return document
@@ -126,6 +135,7 @@ def _add_segments(listed: Any, size: int, stacks: Stacks, document: Document) ->
             document.tally.add("malformed_events", 1, "segments")
             continue
         by_device.setdefault(device, []).append(segment)
+    document.blocks = _all_blocks(by_device, size, stacks, document)
     left = size
     for device, segments in sorted(by_device.items()):
         blocks = [
@@ -141,6 +151,66 @@ def _add_segments(listed: Any, size: int, stacks: Stacks, document: Document) ->
             stack=stacks.column([block.get("frames") for block in blocks]),
             reserved=int(totals[totals != MISSING].sum()),
         )
+
+
+def _all_blocks(
+    by_device: Mapping[int, list[dict[Any, Any]]], most: int, stacks: Stacks, document: Document
+) -> MemoryBlocks:
+    """Return up to ``most`` blocks of all devices' segments, without those of impossible sizes."""
+    places: dict[str, int] = {}
+    rows: list[tuple[int, ...]] = []
+    blocks: list[dict[Any, Any]] = []
+    segments = ((device, one) for device in sorted(by_device) for one in by_device[device])
+    for number, (device, segment) in enumerate(segments):
+        pool = places.setdefault(_pool(segment), len(places))
+        at = _number(segment.get("address"))
+        for block in _list(segment.get("blocks"))[: max(most - len(rows), 0)]:
+            if type(block) is dict and 0 <= (size := _number(block.get("size"))) < _LIMIT:
+                # Before torch 2.1 a block has no address: blocks follow each other.
+                at = _number(block["address"]) if "address" in block else at
+                state = _STATES.get(str(block.get("state")), PENDING)
+                rows.append((device, number, pool, _number(segment.get("stream")), at, size, state))
+                blocks.append(block)
+                at += size
+    columns = np.array(rows, np.int64).reshape(-1, 7).T
+    first = len(document.stacks)
+    document.stacks.extend(places)
+    table = MemoryBlocks(
+        device_type=np.full(len(rows), MISSING),
+        device=columns[0].copy(),
+        segment=columns[1].astype(np.int32),
+        pool=(columns[2] + first).astype(np.int32),
+        stream=columns[3].copy(),
+        address=columns[4].copy(),
+        bytes=columns[5].copy(),
+        state=columns[6].astype(np.int8),
+        stack=np.where(
+            columns[6] == IN_USE, stacks.column([b.get("frames") for b in blocks]), NONE
+        ).astype(np.int32),
+    )
+    return table.take(np.lexsort((table.address, table.segment)))
+
+
+def _pool(segment: Mapping[Any, Any]) -> str:
+    """Return the kind of a segment, with the number of a pool that is not the device's own."""
+    kind = segment.get("segment_type")
+    own = segment.get("segment_pool_id")
+    name = kind if kind in ("small", "large") else "unknown"
+    is_own = type(own) is tuple and any(own)
+    return f"{name} {'.'.join(map(str, own))}" if type(own) is tuple and is_own else name
+
+
+def _refusals(rows: list[Any], device: int) -> list[Refusal]:
+    """Return the allocations of a history that failed."""
+    found = [row for row in rows if type(row) is dict and row.get("action") == "oom"]
+    sizes = _sizes([row.get("size") for row in found]).tolist()
+    free = _sizes([row.get("device_free") for row in found]).tolist()
+    streams = [_number(row.get("stream")) for row in found]
+    return [
+        Refusal(device, size, *(None if one == MISSING else one for one in (stream, left)))
+        for size, stream, left in zip(sizes, streams, free, strict=True)
+        if size != MISSING
+    ][-_MOST_REFUSALS:]
 
 
 def _blocks(segments: Sequence[dict[Any, Any]], most: int) -> Iterator[Any]:

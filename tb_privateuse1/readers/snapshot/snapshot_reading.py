@@ -35,7 +35,8 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     if progress:
         progress("reading", size, size, 0)
     strings = ("[memory]", "0", say("Allocator"), *parts.stacks)
-    events = columns.memory_events(parts, device_type(parts.backend), 0, 3)
+    kind = device_type(parts.backend)
+    events = columns.memory_events(parts, kind, 0, 3)
     base = min(events.start_ns[events.start_ns > 0].tolist(), default=0)
     one = np.array([1], np.int32)
     metadata = {"tb_privateuse1": {"backend": parts.backend}} if parts.backend else {}
@@ -49,6 +50,8 @@ def read(path: str, progress: Progress | None = None) -> Raw:
         metadata=metadata,
         findings=(*_findings(parts), _alone()),
         checkpoints=Checkpoints.empty(),
+        memory_blocks=columns.memory_blocks(parts, kind, 3),
+        refusals=tuple(parts.refusals),
     )
 
 
@@ -61,7 +64,12 @@ def add(raw: Raw, path: str) -> Raw:
     events = columns.memory_events(parts, named, first, first + 1)
     history = events.take(events.start_ns > 0)  # blocks without a history have no time
     inside = completion.within(raw, history)
-    raw = replace(raw, strings=(*raw.strings, "[memory]", *parts.stacks))
+    raw = replace(
+        raw,
+        strings=(*raw.strings, "[memory]", *parts.stacks),
+        memory_blocks=columns.memory_blocks(parts, named, first + 1),
+        refusals=tuple(parts.refusals),
+    )
     raw, count = completion.with_events(raw, inside)
     found = list(_findings(parts))
     if len(history) and not len(inside):

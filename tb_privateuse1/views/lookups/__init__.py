@@ -25,6 +25,7 @@ LOOKUPS = Registry[Callable[..., Any]](
         "kernel_source",
         "links",
         "memory_ranks",
+        "memory_segments",
         "namesakes",
         "operator_calls",
         "search",

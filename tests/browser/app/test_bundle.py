@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,8 +13,10 @@ from playwright.sync_api import Browser, Request
 from tb_privateuse1.server.static_files import BUNDLE
 from tests.support.axe import settled
 from tests.support.dashboard import ALONE, Dashboard
+from tests.support.make import document, memory, op
 from tests.support.page_states import PAGES
 from tests.support.server import Server, serve
+from tests.support.snapshots import snapshot, training, write
 
 FIRST_PAGE_BYTES = {"en-US": 110_000, "zh-CN": 140_000}
 """Packed scripts and styles of the first page, at most. Another language comes beside English."""
@@ -39,9 +42,23 @@ def names(requests: list[Request]) -> set[str]:
     return {path.partition(STATIC)[2] for path in paths if STATIC in path}
 
 
+def two_ranks(folder: Path) -> Path:
+    """Write two ranks with memory, the first with a snapshot: the page shows more if asked for."""
+    for rank in (0, 1):
+        trace = document(
+            op("aten::empty", 0, 50),
+            memory(10, 4096, 4096 * (rank + 1)),
+            distributedInfo={"rank": rank, "world_size": 2},
+        )
+        path = folder / f"host_{rank}.1700000000000.pt.trace.json"
+        path.write_text(json.dumps(trace))
+    write(folder / "host_0.1700000000000.memory_snapshot.pickle", snapshot(training()))
+    return folder
+
+
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_the_first_page_is_small_and_the_pages_load_the_rest(
-    browser: Browser, tensorboard: Server, locale: str
+    browser: Browser, tensorboard: Server, locale: str, tmp_path: Path
 ) -> None:
     context = browser.new_context(locale=locale)
     page = context.new_page()
@@ -70,6 +87,12 @@ def test_the_first_page_is_small_and_the_pages_load_the_rest(
         with serve("--logdir", logdir) as server:
             page.goto(f"{server.url}{ALONE}")
             page.get_by_test_id(shown).wait_for()
+    with serve("--logdir", two_ranks(tmp_path)) as server:
+        page.goto(f"{server.url}{ALONE}#p.privateuse1.view=memory")
+        page.get_by_test_id("open-memory-ranks").click()
+        page.get_by_test_id("memory-ranks").wait_for()
+        page.get_by_test_id("open-memory-segments").click()
+        page.get_by_test_id("memory-segments").wait_for()
     scripts = {path.relative_to(BUNDLE).as_posix() for path in BUNDLE.rglob("*.js")}
     unused = {name for name in scripts - names(asked) if "assets/zh-" not in name}
     assert unused == set()

@@ -3,8 +3,18 @@ import { compilation } from "./pages/compilation";
 import { culprits } from "./pages/culprits";
 import { parallelism } from "./pages/distributed-parallelism";
 import { memoryRanks } from "./pages/memory-ranks";
+import { memorySegments } from "./pages/memory-segments";
 import { report } from "./pages/report";
 import { roofline } from "./pages/roofline";
 import { serving } from "./pages/serving";
 
-export const loadedLater = { compilation, culprits, memoryRanks, parallelism, report, roofline, serving };
+export const loadedLater = {
+  compilation,
+  culprits,
+  memoryRanks,
+  memorySegments,
+  parallelism,
+  report,
+  roofline,
+  serving,
+};

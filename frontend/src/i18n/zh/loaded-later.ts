@@ -2,9 +2,19 @@
 import { compilation } from "./zh-compilation";
 import { culprits } from "./zh-culprits";
 import { memoryRanks } from "./zh-memory-ranks";
+import { memorySegments } from "./zh-memory-segments";
 import { parallelism } from "./zh-parallelism";
 import { roofline } from "./zh-roofline";
 import { serving } from "./zh-serving";
 import { report } from "./pages/report";
 
-export const loadedLater = { compilation, culprits, memoryRanks, parallelism, report, roofline, serving };
+export const loadedLater = {
+  compilation,
+  culprits,
+  memoryRanks,
+  memorySegments,
+  parallelism,
+  report,
+  roofline,
+  serving,
+};

@@ -114,6 +114,14 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "kernel, as device activities have it": "设备活动所用的 kernel 名称",
   "the generated file that it is in": "其所在的生成文件",
   "what its compiler wrote": "编译器生成的源代码",
+  "number of the allocator's segment that it is a part of": "所属分配器段的编号",
+  "kind of the segment: small or large, and whose pool if it is a graph's own":
+    "段的类型：small 或 large；若为某个图自己的内存池，则带其编号",
+  "number of the stream that may use it": "可以使用它的流的编号",
+  "its size, as the allocator rounded it": "大小（分配器取整后）",
+  "in_use, pending (released, waits for a stream) or free, in the memory snapshot":
+    "内存快照中的状态：in_use（使用中）、pending（已释放，等待流）或 free（空闲）",
+  "Python frames of the allocation": "分配时的 Python 调用帧",
   "torch's number of it, as in `Torch-Compiled Region: 0/0`": "torch 的编号，如 `Torch-Compiled Region: 0/0`",
   "whether it is that of the backward pass": "是否为反向的编译",
   "the compiled function": "被编译的函数",

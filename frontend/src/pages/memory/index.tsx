@@ -5,7 +5,7 @@ import type { Finding, MemoryDevice, MemoryUse, MemoryWindow } from "../../api/t
 import { bytes, duration, percent, signedBytes } from "../../lib/format";
 import { parseRange } from "../../lib/time-range";
 import { traceOf, useLatest, useView } from "../../state/use-result";
-import { stepNumber, type Selected } from "../../state/selection";
+import { recordedStep, stepNumber, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { AreaChart } from "../../widgets/charts/area-chart";
@@ -16,6 +16,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { DataWarnings } from "../shared/data-warnings";
 import { layered, LAYERS } from "./categories";
 import { Ranks } from "./ranks";
+import { Segments } from "./segments";
 import { MemoryTables, type Life } from "./tables";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -84,7 +85,7 @@ function Page({ result, onAll, selected }: Shown) {
         ))}
       </>
     );
-  const picked = state.value.step !== null || state.value.range !== null;
+  const picked = recordedStep(state.value) !== null || state.value.range !== null;
   return (
     <>
       {result.notes.length > 0 && <Notes notes={result.notes} />}
@@ -105,6 +106,7 @@ function Page({ result, onAll, selected }: Shown) {
       />
       <Legend points={points} result={result} stacked={stacked} />
       <Ranks selected={selected} />
+      {result.segments > 0 && <Segments selected={selected} device={device} />}
       <MemoryTables result={result} onAll={onAll} life={life} onLife={setLife} />
     </>
   );
@@ -130,7 +132,8 @@ interface ToolbarProps {
 }
 
 function Toolbar({ result, shown, window, stacked, stackable }: ToolbarProps) {
-  const { step, range } = state.value;
+  const { range } = state.value;
+  const step = recordedStep(state.value);
   return (
     <div class="toolbar">
       <Segmented

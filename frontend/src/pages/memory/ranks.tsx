@@ -1,7 +1,7 @@
 // Where the run has several ranks: their memory beside each other, which comes with its first use.
 import { useState } from "preact/hooks";
 import { t } from "../../i18n";
-import { ofAllRanks, type Selected } from "../../state/selection";
+import { ofAllRanks, recordedStep, type Selected } from "../../state/selection";
 import { useView } from "../../state/use-result";
 import { onDemand } from "../shared/on-demand";
 
@@ -20,7 +20,7 @@ export function Ranks({ selected }: { selected: Selected }) {
 }
 
 function Asked({ selected }: { selected: Selected }) {
-  const { step } = selected.place;
+  const step = recordedStep(selected.place);
   return (
     <Section
       resource={useView("memory_ranks", selected, {})}

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { AliveRow, Allocation, MemoryStep, MemoryUse } from "../../api/types";
 import { quote } from "../../lib/filter";
-import { stepNumber } from "../../state/selection";
+import { recordedStep, stepNumber } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
@@ -279,7 +279,7 @@ function modulesTable(result: MemoryUse, common: Common) {
 
 /** No component: the tabs in the table would lose the focus to another table's. */
 function stepsTable(result: MemoryUse, columns: readonly Column<MemoryStep>[], common: Common) {
-  const { step } = state.value;
+  const step = recordedStep(state.value);
   return (
     <Table
       {...common}
@@ -290,7 +290,9 @@ function stepsTable(result: MemoryUse, columns: readonly Column<MemoryStep>[], c
       rowKey={(s) => s.name}
       defaultSort="start_ns"
       selected={result.steps.find((s) => stepNumber(s.name) === step)?.name ?? null}
-      onOpen={(s) => go({ step: stepNumber(s.name) === step ? null : stepNumber(s.name) })}
+      onOpen={(s) =>
+        go(stepNumber(s.name) === step ? { step: null } : { step: stepNumber(s.name), window: null })
+      }
     >
       {common.children}
       <NotListed listed={result.steps.length} total={result.memory_steps_total} text={t.stepLink.listed} />

@@ -8,6 +8,7 @@ export const memory = {
   deviceHelp: (label: string, events: number) => `${label}: ${count(events)} memory events`,
   step: (step: number | null) => `step ${step}`,
   allRanks: "Memory of all ranks",
+  segments: "Segments and what is free in them",
   range: (start: string, end: string) => `${start} to ${end}`,
   drag: "Drag in the chart to select a part.",
   shown: "Shown",

@@ -9,6 +9,7 @@ export const memory: Translation<typeof english.memory> = {
   deviceHelp: (label, events) => `${label}：${count(events)} 个内存事件`,
   step: (step) => `迭代 ${step}`,
   allRanks: "所有 rank 的内存",
+  segments: "段及其中的空闲内存",
   range: (start, end) => `${start} 至 ${end}`,
   drag: "在图中拖动以选取一段。",
   shown: "显示内容",
