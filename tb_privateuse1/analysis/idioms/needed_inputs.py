@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.result_tensors import result_of
 from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
-from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
+from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, Arguments, Tensor, UnknownWork
 from tb_privateuse1.analysis.work.registry import reduced_name
 
 VIEWS = frozenset(
@@ -47,6 +47,7 @@ class Needs(Struct, frozen=True):
     """The length of the row that it needs for that."""
     whole: tuple[int, ...]
     """The elements of the other inputs."""
+    whole_bytes: int
     is_view: bool
     turns: bool
     """It puts its rows into another order of memory."""
@@ -101,8 +102,23 @@ def _same(
     """Return the needs of a call whose result has a row for each row of ``x``."""
     if not x.shape or row < 1 or not _is_dense(x):
         raise UnknownWork
-    others = tuple(read_sizes(call) - {x.numel})
-    return Needs(x.numel, x.numel, row, row, others, is_view, turns)
+    others = [one for one in call.tensors() if one.shape and one.numel != x.numel]
+    return _rows(x.numel, x, row, row, others, is_view=is_view, turns=turns)
+
+
+def _rows(
+    result: int,
+    x: Tensor,
+    row: int,
+    row_in: int,
+    others: list[Tensor],
+    *,
+    is_view: bool = False,
+    turns: bool = False,
+) -> Needs:
+    sizes = tuple(one.numel for one in others)
+    size_bytes = sum(one.stored * ITEM_BYTES[one.dtype] for one in others)
+    return Needs(result, x.numel, row, row_in, sizes, size_bytes, is_view, turns)
 
 
 def _shape_at(call: Arguments) -> int:
@@ -159,11 +175,10 @@ def _product(call: Arguments, word: str) -> Needs:
         raise UnknownWork
     inner = _contiguous(left, left.shape[-1])
     columns = right.shape[0] if word == "linear" else right.shape[-1]
-    others = [one.numel for i, one in enumerate(call.inputs) if i != at and isinstance(one, Tensor)]
-    result = left.numel // max(inner, 1) * columns
+    others = [one for i, one in enumerate(call.inputs) if i != at and isinstance(one, Tensor)]
     if not inner or not columns:
         raise UnknownWork
-    return Needs(result, left.numel, columns, inner, tuple(others), is_view=False, turns=False)
+    return _rows(left.numel // inner * columns, left, columns, inner, others)
 
 
 def _attention(call: Arguments) -> Needs:
@@ -172,5 +187,5 @@ def _attention(call: Arguments) -> Needs:
     row = query.shape[-1]
     if value.shape[-1] != row or (query.strides is not None and query.strides[-1] != 1):
         raise UnknownWork
-    others = [one.numel for one in call.inputs[1:] if isinstance(one, Tensor)]
-    return Needs(query.numel, query.numel, row, row, tuple(others), is_view=False, turns=True)
+    others = [one for one in call.inputs[1:] if isinstance(one, Tensor)]
+    return _rows(query.numel, query, row, row, others, turns=True)

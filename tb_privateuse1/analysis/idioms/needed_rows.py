@@ -36,6 +36,8 @@ class NeededRows(Struct, frozen=True, eq=False):
 
     rows: I64
     shares: F64
+    read_bytes: I64
+    """What each one reads as a whole however few of its rows are needed: weights, keys, values."""
 
 
 class _Cut(Struct, frozen=True):
@@ -69,7 +71,9 @@ def needed_rows(trace: Trace) -> NeededRows:
             shares[place] = shares.get(place, 1.0) - cut.share
     places = np.array(sorted(place for place, share in shares.items() if share > 0), np.int64)
     return NeededRows(
-        walk.rows[places], np.array([shares[place] for place in places.tolist()], np.float64)
+        walk.rows[places],
+        np.array([shares[place] for place in places.tolist()], np.float64),
+        np.array([walk.whole_bytes(place) for place in places.tolist()], np.int64),
     )
 
 
@@ -93,6 +97,11 @@ class _Walk:
 
     def _at(self, place: int) -> _Call:
         return self._calls[self._call[place]]
+
+    def whole_bytes(self, place: int) -> int:
+        """Return the bytes of the inputs that an operator needs as a whole."""
+        needs = self._at(place).needs
+        return 0 if needs is None else needs.whole_bytes
 
     def cuts(self) -> dict[int, _Cut]:
         """Return by maker what is read of its result.

@@ -93,7 +93,8 @@ def unread_rows(trace: Trace) -> UnreadRows:
     shares = np.append(1 - part[segment[chosen]], through.shares)
     made = np.append(writes[chosen], np.ones(len(through.rows), np.bool_))
     apart = np.append(columns[segment[chosen]], np.zeros(len(through.rows), np.bool_))
-    shares[made] = np.minimum(shares[made], _beyond_reading(trace, rows[made]))
+    read = np.append(_read_bytes(trace, reads.op[chosen]), through.read_bytes)
+    shares[made] = np.minimum(shares[made], _beyond_reading(trace, rows[made], read[made]))
     order = np.lexsort((-shares, rows))
     order = order[starts_run(rows[order])]
     rows, shares, made, apart = rows[order], shares[order], made[order], apart[order]
@@ -207,16 +208,22 @@ def _use(call: Arguments, kind: str, strided: Arguments | None) -> tuple[int, fl
     return (_PASS, 0.0, 0) if part.share >= 1 else (_PART, part.share, int(part.of_rows))
 
 
-def _beyond_reading(trace: Trace, rows: I64) -> F64:
-    """Return the share of each operator's device time beyond reading its operands once."""
+def _read_bytes(trace: Trace, rows: I64) -> I64:
+    """Return the bytes of each operator's operands."""
+    ops, work = trace.ops, operator_work(trace)
+    around = intervals.nearest(ops.parent, mask_of(rows, len(ops)))
+    around[rows] = rows
+    return groupby.sums(around, np.maximum(work.read_bytes, 0), len(ops))[rows]
+
+
+def _beyond_reading(trace: Trace, rows: I64, read_bytes: I64) -> F64:
+    """Return the share of each operator's device time beyond reading these bytes once."""
     rate = printed_memory(trace)
     if not np.isfinite(rate):
         return np.ones(len(rows))
-    ops, kernels, work = trace.ops, trace.kernels, operator_work(trace)
-    outermost = mask_of(rows, len(ops))
-    around = intervals.nearest(ops.parent, outermost)
+    ops, kernels = trace.ops, trace.kernels
+    around = intervals.nearest(ops.parent, mask_of(rows, len(ops)))
     around[rows] = rows
     owner = lookup(around, kernels.op, NONE)
     time = groupby.sums(owner, kernels.end_ns - kernels.start_ns, len(ops))[rows]
-    read = groupby.sums(around, np.maximum(work.read_bytes, 0), len(ops))[rows]
-    return np.clip(1 - read / rate * 1e9 / np.maximum(time, 1), 0, 1)
+    return np.clip(1 - read_bytes / rate * 1e9 / np.maximum(time, 1), 0, 1)
