@@ -30,6 +30,8 @@ _MAY_COPY = frozenset(("reshape", "contiguous", "flatten", "clone"))
 _TURNS = frozenset(("transpose", "t", "permute", "movedim"))
 _NORMS = frozenset(("layer_norm", "native_layer_norm", "rms_norm", "fused_rms_norm"))
 _SOFTMAX = frozenset(("softmax", "log_softmax"))
+_DRAWS = frozenset(("rand", "randn", "randint", "randperm"))
+"""They make numbers apart; other factories may make room that is filled later."""
 _LEFT = {"linear": 0, "mm": 0, "matmul": 0, "bmm": 0, "addmm": 1}
 """Products, and the argument whose rows are those of the result."""
 
@@ -51,6 +53,8 @@ class Needs(Struct, frozen=True):
     is_view: bool
     turns: bool
     """It puts its rows into another order of memory."""
+    may_last: bool = False
+    """Its result may be read in later steps: a permutation for all batches."""
 
 
 def needs_of(call: Arguments, kind: str) -> Needs | None:
@@ -71,6 +75,8 @@ def _needs(call: Arguments, word: str, kind: str) -> Needs:
         return _product(call, word)
     if word == "scaled_dot_product_attention":
         return _attention(call)
+    if word in _DRAWS and (made := result_of(call, word)) is not None:
+        return Needs(made.numel, 0, 1, 1, (), 0, is_view=False, turns=False, may_last=True)
     x = call.tensor(0)
     if word in CUTS:
         if cut_share(call, word)[0] < 1:

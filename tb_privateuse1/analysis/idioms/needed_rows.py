@@ -93,6 +93,7 @@ class _Walk:
         part = np.cumsum(starts_run(ops.thread[rows], ops.step[rows]))
         self._begin: list[int] = np.searchsorted(part, part).tolist()
         self._end: list[int] = np.searchsorted(part, part, side="right").tolist()
+        self._count: list[int] = np.bincount(call, minlength=1).tolist()
         self._left = _MOST
 
     def _at(self, place: int) -> _Call:
@@ -123,7 +124,8 @@ class _Walk:
         return {
             maker: cut
             for maker, (cut, last) in found.items()
-            if cut.share <= LITTLE and not self._is_read_behind(last, cut.elements)
+            if cut.share <= LITTLE
+            and not self._is_read_behind(last, cut.elements, self._end_of_life(maker))
         }
 
     def _maker(self, place: int, elements: int) -> int | None:
@@ -141,12 +143,24 @@ class _Walk:
                 return None
         return None
 
-    def _is_read_behind(self, place: int, elements: int) -> bool:
-        """Return whether more than views read as many elements behind a place of a step.
+    def _end_of_life(self, maker: int) -> int:
+        """Return the place up to which a tensor may be read: the end of its step.
+
+        What is made from numbers lasts until it is made again; made once, it is for later steps.
+        """
+        needs = self._at(maker).needs
+        if needs is None or not needs.may_last:
+            return self._end[maker]
+        return len(self._call) if self._count[self._call[maker]] > 1 else 0
+
+    def _is_read_behind(self, place: int, elements: int, end: int) -> bool:
+        """Return whether more than views read as many elements behind a place, and before an end.
 
         It ends where the next such tensor is made.
         """
-        for behind in range(place + 1, self._end[place]):
+        if end <= place:
+            return True
+        for behind in range(place + 1, end):
             self._left -= 1
             call = self._at(behind)
             needs = call.needs
@@ -173,7 +187,7 @@ class _Walk:
                 continue
             if needs.result not in checked:
                 checked.add(needs.result)
-                if self._is_read_behind(maker, needs.result):
+                if self._is_read_behind(maker, needs.result, self._end_of_life(place)):
                     rows.update(dict.fromkeys((needs.result, *call.reads), _NONE))
                     continue
             if not needs.is_view:
@@ -200,6 +214,7 @@ def _cut(call: Arguments, kind: str, strided: Arguments | None) -> _Cut | None:
         row = rows_of_part(call, strided)
     except UnknownWork:
         return None
-    if part is None or not part.of_rows or part.share >= 1:
+    of_rows = part is not None and (part.of_rows or len(call.tensor(0).shape) == 1)
+    if part is None or not of_rows or part.share >= 1:
         return None
     return _Cut(call.tensor(0).numel, part.share, row)

@@ -23,6 +23,7 @@ LENGTHS = (20, 200, 60, 40, 100, 30, 70, 50)
 SEQUENCES = [torch.rand(length, 256) for length in LENGTHS]
 EQUAL = [torch.rand(max(LENGTHS), 256) for _ in LENGTHS]
 HEAD, LAYER = torch.nn.Linear(256, 2048), torch.nn.Linear(256, 256)
+SAMPLES = torch.rand(100_000, 8)
 PLACES, FIRST = torch.arange(384), torch.tensor([3, 5, 8])
 
 
@@ -83,6 +84,11 @@ FAULTS: list[tuple[str, Step, Step]] = [
         "unread_rows",
         lambda: classified(TWO(ONE(TOKENS, False), False)),
         lambda: classified(TWO(ONE(TOKENS, False), True)),
+    ),
+    (
+        "unread_rows",
+        lambda: SAMPLES[torch.randperm(len(SAMPLES))[:64]],
+        lambda: SAMPLES[torch.randint(len(SAMPLES), (64,))],
     ),
     ("inverse_product", lambda: MATRIX.inverse() @ B, lambda: torch.linalg.solve(MATRIX, B)),
     (

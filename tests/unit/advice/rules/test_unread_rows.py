@@ -359,3 +359,26 @@ def over_tokens(run: SizedProgram) -> None:
 @pytest.mark.parametrize("body", [read_in_the_loss, kept_inside, over_tokens])
 def test_layers_that_are_needed(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
+
+
+def epochs(*firsts: int) -> SizedProgram:
+    """Steps that read a part of a permutation each, which is made in some of them."""
+    run, order = SizedProgram(), full(2**20, dtype="long int")
+    for step in range(4):
+        with run.step():
+            if step in firsts:
+                made = recorded(str(2**20), "", "", "", "False")
+                run.op("aten::randperm", 5, kernel=900, **made)
+            cut = recorded(order, "0", str(64 * step), str(64 * step + 64), "1")
+            run.op("aten::slice", 1, **cut)
+            run.run("aten::index_select", PAIRS, "0", full(64, dtype="long int"))
+            run.wait()
+    return run
+
+
+def test_a_permutation_for_one_batch_and_for_all() -> None:
+    (row,) = found(RULE, epochs(0, 1, 2, 3).trace())
+    assert row.saving_ns == pytest.approx(4 * 900_000, rel=0.01)
+    assert row.fix != found(RULE, steps(few_rows).trace())[0].fix
+    assert found(RULE, epochs(0).trace()) == []
+    assert found(RULE, epochs(0, 2).trace()) == []
