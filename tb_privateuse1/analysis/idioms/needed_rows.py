@@ -193,9 +193,8 @@ class _Walk:
             if not needs.is_view:
                 found.append(place)
             wanted = needs.row_in if needs.turns else row // needs.row * needs.row_in
-            rows[needs.rows_of] = math.gcd(rows.get(needs.rows_of, wanted), wanted) * (
-                rows.get(needs.rows_of, wanted) != _NONE
-            )
+            if rows.setdefault(needs.rows_of, wanted) != _NONE:
+                rows[needs.rows_of] = math.gcd(rows[needs.rows_of], wanted)
             rows.update(dict.fromkeys(needs.whole, _NONE))
         return found
 
