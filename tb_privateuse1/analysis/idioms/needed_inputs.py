@@ -37,7 +37,7 @@ _LEFT = {"linear": 0, "mm": 0, "matmul": 0, "bmm": 0, "addmm": 1}
 
 
 class Needs(Struct, frozen=True):
-    """What an operator needs; sizes are numbers of elements."""
+    """The inputs of an operator that some rows of its result need, by their elements."""
 
     result: int
     """The elements of its result."""

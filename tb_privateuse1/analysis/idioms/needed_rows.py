@@ -58,7 +58,7 @@ class _Call(Struct, frozen=True):
 
 
 def needed_rows(trace: Trace) -> NeededRows:
-    """Return the operators of which some rows are needed, and the share that is not.
+    """Return the operators whose rows are needed in part, and the share that is not.
 
     One is followed within its thread and step, and no further than the first operator whose
     inputs are not recorded.

@@ -97,7 +97,7 @@ def recomputed_prefixes(trace: Trace) -> RecomputedPrefixes:
 
 
 def _drawn(trace: Trace, rounds: Rounds) -> Bools:
-    """Return which rounds are of a series of which most have random numbers for all rows."""
+    """Return the rounds of each series that draws all rows at random in most of its rounds."""
     found = np.zeros(len(rounds), np.bool_)
     if not len(rounds):
         return found
