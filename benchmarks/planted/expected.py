@@ -183,7 +183,13 @@ PARTS: dict[str, tuple[float, tuple[str, ...]]] = {
 """The same of results read in part, padding and two other kinds, when rules for views, inverses and
 padding were finished: guesses from before the programs ran."""
 
-EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS
+ROWS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "forecast_of_all": (0.35, ("unread_rows",)),
+    "repeated_context": (0.30, ()),
+}
+"""The same of rows that are followed through layers, and of another kind, when it was finished."""
+
+EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS | ROWS
 
 RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()}
 

@@ -94,7 +94,8 @@ RULE = Rule(
     looks_for=say(
         "Sequences of different lengths that pad_sequence, pad or copies bring to one length, or "
         "pack_padded_sequence packs; and operators on tensors with a row for each place. Without "
-        "these, places compared with a length of each sequence."
+        "these, places compared with a length of each sequence. Batches in order of length have no "
+        "padding that another order removes."
     ),
     why=say(
         "Most operators compute each place of a batch, whether a sequence has it or not: a mask "

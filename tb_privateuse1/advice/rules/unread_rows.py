@@ -11,6 +11,8 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.partly_read_products import unread_rows
+from tb_privateuse1.analysis.idioms.result_tensors import is_random
+from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent, shorten
 from tb_privateuse1.trace import intervals
@@ -46,16 +48,29 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         evidence=case.examples("ops", makers),
         how=say(
             "The part of these operators, of their gradients, and of element-wise work between "
-            "them and the cut, that nobody reads; reading all operands remains."
+            "them and the cut, that nobody reads; reading what all rows need remains."
         ),
         claim=gone.claim,
         removes=gone.removes,
         confidence="medium",
         source=case.source(makers),
         lacks=case.lacks("stacks"),
-        fix=_OF_ELEMENTS if work.scattered[judged].all() else None,
+        fix=_fix(case, longest, scattered=bool(work.scattered[judged].all())),
         code=_ELEMENTS if work.scattered[judged].all() else None,
     )
+
+
+def _fix(case: RuleContext, longest: int, scattered: bool) -> str | None:
+    """Return the fix of elements or of random numbers; None: that of rows."""
+    if is_random(reduced_name(case.trace.text(case.trace.ops.name[longest]))):
+        return _OF_NUMBERS
+    return _OF_ELEMENTS if scattered else None
+
+
+_OF_NUMBERS = say(
+    "Draw as many numbers as are read: torch.randint(count, (size,)), or "
+    "random.sample(range(count), size) where none may come twice."
+)
 
 
 _OF_ELEMENTS = say(
@@ -76,7 +91,9 @@ RULE = Rule(
     looks_for=say(
         "A product, convolution, distance or other pairing of all with all whose result passes "
         "through views and element-wise work to views or indices, which together take half of it "
-        "or less; no other operator reads as many elements before the next such result."
+        "or less; no other operator reads as many elements before the next such result. From there "
+        "back, operators whose rows need these rows of an input that is not read as a whole. "
+        "Random numbers that are cut."
     ),
     why=say(
         "Each element of such a result is computed apart: what is cut off behind it was computed "
@@ -85,7 +102,8 @@ RULE = Rule(
     ),
     fix=say(
         "Cut before the product, not behind it: score(hidden[:, -1]) instead of "
-        "score(hidden)[:, -1] (num_logits_to_keep, logits_to_keep in transformers)."
+        "score(hidden)[:, -1] (num_logits_to_keep, logits_to_keep in transformers). In a layer "
+        "whose first token is read, compute that token's query and what follows from it."
     ),
     threshold=say("Half of a result, and {least} of the step.", least=exact_percent(ONE_PLACE)),
     reference=say("logits_to_keep of transformers; vLLM computes scores of sampled rows alone."),

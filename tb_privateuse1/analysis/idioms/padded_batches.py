@@ -7,6 +7,8 @@ length before and what it adds. A packed batch has as many rows as all lengths t
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,6 +26,11 @@ from tb_privateuse1.trace.table import I64
 
 _MOST = 50_000
 """Copies into batches that are looked at: of 1,000 batches of 50 sequences."""
+_CHANCE = 0.05
+"""The usual level of significance: batches in order that are more probable may be an accident."""
+_MULTIPLE = 64
+"""Batches are padded beyond their longest sequence to a multiple of this, at most: the
+documentation of transformers has 8 for float16 and 64 for an A100."""
 _LEVELS = 4
 """Levels of calls within a view: narrow, slice and as_strided."""
 _WHOLE_NUMBERS = ("int64", "int32")
@@ -39,6 +46,8 @@ class PaddedBatch(Struct, frozen=True):
     length: int
     filled: float | None
     """The share of its places that hold a sequence; None: not recorded."""
+    lengths: tuple[int, ...] = ()
+    """The length of each sequence, in order of length; empty if only their sum is known."""
 
 
 class _Fill(Struct, frozen=True):
@@ -56,14 +65,33 @@ class _Fill(Struct, frozen=True):
 def padded_batches(trace: Trace) -> tuple[PaddedBatch, ...]:
     """Return the batches by time: those with known lengths, or else those with a mask of lengths.
 
-    A batch without padding is none of them, and a causal mask is no mask of lengths.
+    A batch without padding is none of them, and a causal mask is no mask of lengths. There is none
+    if the sequences are in order of their length: no other batches of them have less padding.
     """
     if not (trace.ops.shapes >= 0).any():
         return ()
     later = LaterCalls(trace)
     found = [*_copied(trace), *_padded(trace, later), *_packed(later)] or list(_masked(later))
+    if all(one.length - max(one.lengths, default=0) < _MULTIPLE for one in found) and _in_order(
+        [one.lengths for one in found]
+    ):
+        return ()
     start_ns = trace.ops.start_ns
     return tuple(sorted(found, key=lambda one: int(start_ns[one.row])))
+
+
+def _in_order(batches: list[tuple[int, ...]]) -> bool:
+    """Return whether each distinct batch has the lengths next to those of another, by no chance.
+
+    ``batches`` are lengths in order.
+    """
+    distinct = sorted(set(batches))
+    if not all(distinct) or any(a[-1] > b[0] for a, b in itertools.pairwise(distinct)):
+        return False
+    # Of all ways to deal the sequences into these batches, those that keep them in order.
+    ways = math.lgamma(sum(map(len, distinct)) + 1) - math.lgamma(len(distinct) + 1)
+    ways -= sum(math.lgamma(len(one) + 1) for one in distinct)
+    return ways > -math.log(_CHANCE)
 
 
 def _copied(trace: Trace) -> Iterator[PaddedBatch]:
@@ -85,7 +113,8 @@ def _filled(batch: list[_Fill]) -> Iterator[PaddedBatch]:
     whole = size - len(batch)  # sequences as long as the batch need no cut
     taken = sum(fill.taken for fill in batch) + whole * length
     if 2 * whole <= size and taken < size * length:
-        yield PaddedBatch(batch[-1].row, size, length, taken / (size * length))
+        lengths = sorted((*(fill.taken for fill in batch), *(length for _ in range(whole))))
+        yield PaddedBatch(batch[-1].row, size, length, taken / (size * length), tuple(lengths))
 
 
 def _fills(trace: Trace) -> Iterator[_Fill]:
@@ -174,7 +203,8 @@ def _run(run: list[tuple[int, tuple[int, ...], int]]) -> Iterator[PaddedBatch]:
     lengths = [length for _, _, length in run]
     if len(set(lengths)) > 1:
         row, (length, *_), _ = run[-1]
-        yield PaddedBatch(row, len(run), length, sum(lengths) / (len(run) * length))
+        filled = sum(lengths) / (len(run) * length)
+        yield PaddedBatch(row, len(run), length, filled, tuple(sorted(lengths)))
 
 
 def _packed(later: LaterCalls) -> Iterator[PaddedBatch]:

@@ -12,6 +12,8 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
+from tb_privateuse1.analysis.idioms.needed_inputs import CASTS, VIEWS
+from tb_privateuse1.analysis.idioms.needed_rows import LITTLE, needed_rows
 from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first
 from tb_privateuse1.analysis.idioms.taken_parts import strided_calls, taken_part
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
@@ -29,18 +31,9 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import F64, I64, Bools
 
-_VIEWS = frozenset(
-    (
-        "view", "reshape", "unsafe_view", "transpose", "t", "permute", "unsqueeze", "squeeze",
-        "detach", "alias", "view_as", "flatten", "unflatten", "movedim", "contiguous",
-    )
-)  # fmt: skip
-_CASTS = frozenset(("to", "to_copy", "copy", "float", "half", "bfloat16", "type_as", "clone"))
 _MAKES, _PASS, _ALONG, _ROWWISE, _PART, _WHOLE = range(-1, 5)
 """What an operator does with a tensor: make it, nothing, one element after the other, one row after
 the other, take a part of it, or read all of it."""
-_LITTLE = 0.5
-"""The greatest share of a result that is "a part" of it."""
 
 
 class UnreadRows(Struct, frozen=True, eq=False):
@@ -92,23 +85,25 @@ def unread_rows(trace: Trace) -> UnreadRows:
     whole = mask_of(
         segment[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
     )
-    good = written & (part > 0) & (part <= _LITTLE) & ~whole & ~(columns & rowwise)
-    if not good.any():
-        none = np.empty(0, np.int64)
-        return UnreadRows(none, np.empty(0), none, none.astype(np.bool_))
+    good = written & (part > 0) & (part <= LITTLE) & ~whole & ~(columns & rowwise)
     chosen = good[segment] & (writes | np.isin(reads.what, (_ALONG, _ROWWISE)))
-    rows, shares = reads.op[chosen], 1 - part[segment[chosen]]
-    makers = writes[chosen]
-    shares[makers] = np.minimum(shares[makers], _beyond_reading(trace, rows[makers]))
-    rows, place = np.unique(rows, return_index=True)
-    makers, scattered = makers[place], columns[segment[chosen]][place]
-    shares = shares[place]
+    # Made, and more than its elements are needed: what the rows of its inputs come from.
+    through = needed_rows(trace)
+    rows = np.append(reads.op[chosen], through.rows)
+    shares = np.append(1 - part[segment[chosen]], through.shares)
+    made = np.append(writes[chosen], np.ones(len(through.rows), np.bool_))
+    apart = np.append(columns[segment[chosen]], np.zeros(len(through.rows), np.bool_))
+    read = np.append(_read_bytes(trace, reads.op[chosen]), through.read_bytes)
+    shares[made] = np.minimum(shares[made], _beyond_reading(trace, rows[made], read[made]))
+    order = np.lexsort((-shares, rows))
+    order = order[starts_run(rows[order])]
+    rows, shares, made, apart = rows[order], shares[order], made[order], apart[order]
     gradients, of = _gradients(trace, rows)
     return UnreadRows(
         np.append(rows, gradients),
         np.append(shares, shares[of]),
-        rows[makers],
-        scattered[makers],
+        rows[made],
+        apart[made],
     )
 
 
@@ -198,9 +193,9 @@ def _pairs(call: Arguments, kind: str) -> int:
 def _use(call: Arguments, kind: str, strided: Arguments | None) -> tuple[int, float, int]:
     """Return what a call does with its first tensor, the part that it takes, and of what."""
     word = reduced_name(call.name).strip("_")
-    if word in _VIEWS:
+    if word in VIEWS:
         return _PASS, 0.0, 0
-    if kind == "elementwise" or word in _CASTS:
+    if kind == "elementwise" or word in CASTS:
         return _ALONG, 0.0, 0
     if word in ("softmax", "log_softmax"):
         return _ROWWISE, 0.0, 0
@@ -213,16 +208,22 @@ def _use(call: Arguments, kind: str, strided: Arguments | None) -> tuple[int, fl
     return (_PASS, 0.0, 0) if part.share >= 1 else (_PART, part.share, int(part.of_rows))
 
 
-def _beyond_reading(trace: Trace, rows: I64) -> F64:
-    """Return the share of each operator's device time beyond reading its operands once."""
+def _read_bytes(trace: Trace, rows: I64) -> I64:
+    """Return the bytes of each operator's operands."""
+    ops, work = trace.ops, operator_work(trace)
+    around = intervals.nearest(ops.parent, mask_of(rows, len(ops)))
+    around[rows] = rows
+    return groupby.sums(around, np.maximum(work.read_bytes, 0), len(ops))[rows]
+
+
+def _beyond_reading(trace: Trace, rows: I64, read_bytes: I64) -> F64:
+    """Return the share of each operator's device time beyond reading these bytes once."""
     rate = printed_memory(trace)
     if not np.isfinite(rate):
         return np.ones(len(rows))
-    ops, kernels, work = trace.ops, trace.kernels, operator_work(trace)
-    outermost = mask_of(rows, len(ops))
-    around = intervals.nearest(ops.parent, outermost)
+    ops, kernels = trace.ops, trace.kernels
+    around = intervals.nearest(ops.parent, mask_of(rows, len(ops)))
     around[rows] = rows
     owner = lookup(around, kernels.op, NONE)
     time = groupby.sums(owner, kernels.end_ns - kernels.start_ns, len(ops))[rows]
-    read = groupby.sums(around, np.maximum(work.read_bytes, 0), len(ops))[rows]
-    return np.clip(1 - read / rate * 1e9 / np.maximum(time, 1), 0, 1)
+    return np.clip(1 - read_bytes / rate * 1e9 / np.maximum(time, 1), 0, 1)

@@ -6,10 +6,14 @@ each time.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
+from tb_privateuse1.analysis.idioms.nodes import operators_named
+from tb_privateuse1.analysis.idioms.result_tensors import result_of
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import known_call, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
@@ -18,7 +22,7 @@ from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import ends_run, following, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
-from tb_privateuse1.trace.table import F64, I64, Table, ThreadRow64
+from tb_privateuse1.trace.table import F64, I64, Bools, Table, ThreadRow64
 
 ROUNDS, FEWER = 4, 3
 """Rounds in a row that grow by the same number: fewer may be batches of various sizes. A series of
@@ -27,6 +31,8 @@ _LITTLE = 1 / 8
 """The greatest growth of a round in a short series, as a share of its rows: a token, no batch."""
 _WIDE = 1.5
 """Rounds whose rows differ by this factor show how long a row takes; others take it as even."""
+_DRAWS = ("rand", "randn", "randint", "normal", "normal_", "uniform_", "random_")
+"""Reduced names of operators that fill a whole tensor with random numbers."""
 _FIRST = {"mm": 0, "addmm": 1, "linear": 0}
 """By product with a weight, the argument whose rows are the tokens."""
 
@@ -55,9 +61,11 @@ def recomputed_prefixes(trace: Trace) -> RecomputedPrefixes:
     """Return the operators of rounds that grow, and the share of each that is done again.
 
     Work that does not become longer with the rounds is not counted: reading the weights remains.
-    Operators of a forward pass with a backward pass need all rows each time.
+    Operators of a forward pass with a backward pass need all rows each time. So do rounds whose
+    rows are drawn at random: a batch that grows, and no sequence.
     """
     rounds = _rounds(trace)
+    rounds = rounds.take(np.flatnonzero(~_drawn(trace, rounds)))
     none = RecomputedPrefixes(rounds, np.empty(0, np.int64), np.empty(0))
     if not len(rounds):
         return none
@@ -86,6 +94,29 @@ def recomputed_prefixes(trace: Trace) -> RecomputedPrefixes:
     share = np.clip(share, 0, old / rounds.rows)
     keep = share[at] > 0
     return RecomputedPrefixes(rounds, rows[keep], share[at[keep]])
+
+
+def _drawn(trace: Trace, rounds: Rounds) -> Bools:
+    """Return the rounds of each series that draws all rows at random in most of its rounds."""
+    found = np.zeros(len(rounds), np.bool_)
+    if not len(rounds):
+        return found
+    ops = trace.ops
+    rows = np.flatnonzero(operators_named(trace, *_DRAWS) & (ops.shapes >= 0))
+    for thread, members in groupby.split_by_value(rounds.thread):
+        own = rows[ops.thread[rows] == thread]
+        # What a round reads is drawn ahead of its first product: in the round before, or in it.
+        at = np.searchsorted(rounds.end_ns[members], ops.start_ns[own])
+        for row, place in zip(own.tolist(), at.tolist(), strict=True):
+            call = read_call(trace, row)
+            if call is None or not (result := result_of(call, reduced_name(call.name).strip("_"))):
+                continue
+            near = members[place : place + 2]
+            size = math.prod(result.shape[:-1])
+            found[near[(rounds.rows[near] == size) | (rounds.rows[near] == result.numel)]] = True
+    first, series = groupby.group_rows(rounds.series)
+    most: Bools = 2 * groupby.sums(series, found.astype(np.int64), len(first)) > np.bincount(series)
+    return most[series]
 
 
 def _slope(size: I64, cost_ns: I64) -> float:

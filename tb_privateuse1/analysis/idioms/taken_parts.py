@@ -14,6 +14,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import Trace
@@ -100,6 +101,24 @@ def _indexed(call: Arguments, strided: Arguments) -> Part:
     x, (sizes, strides) = call.tensor(0), _view_of(strided)
     share = min(math.prod(sizes) / x.numel, 1.0)
     return Part(share, _keeps_last(x.shape, sizes, strides))
+
+
+def rows_of_part(call: Arguments, strided: Arguments | None) -> int:
+    """Return the length of the runs of neighbors in memory that a part is made of.
+
+    The part begins at a multiple of it. Raises UnknownWork if no view is recorded.
+    """
+    x, word = call.tensor(0), reduced_name(call.name)
+    if strided is None and word in CUTS and x.strides is None:
+        return math.prod(x.shape[cut_share(call, word)[1] + 1 :])
+    if strided is None or strided.tensor(0).shape != x.shape:
+        raise UnknownWork
+    run = 1
+    dims = list(zip(*_view_of(strided), strict=True))
+    while dims and (dims[-1][0] == 1 or dims[-1][1] == run):
+        run *= dims.pop()[0]
+    first = strided.integer(3) if strided.value(3) else 0
+    return math.gcd(run, first, *(step for size, step in dims if size > 1))
 
 
 def _view_of(strided: Arguments) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from tb_privateuse1.advice.rules.gate_by_hand import RULE
 from tests.support import chains
 from tests.support.program import found
+from tests.support.sized import SizedProgram, full
 
 
 def test_the_chain_is_found() -> None:
@@ -20,3 +21,24 @@ def test_the_fused_operator_is_fine() -> None:
 
 def test_other_chains_are_other_rules() -> None:
     assert found(RULE, chains.program(chains.rms_norm).trace()) == []
+
+
+def gradient_of_a_gate(run: SizedProgram) -> None:
+    """The gradient of a product: times each of its factors, then through the activation."""
+    wide = full(chains.ROWS, 2 * chains.WIDTH)
+    run.run("aten::mul", wide, wide)
+    run.run("aten::mul", wide, wide)
+    run.run("aten::silu_backward", wide, wide)
+
+
+def gradient_of_a_square(run: SizedProgram) -> None:
+    """Twice the input times the gradient, then through the activation below the square."""
+    wide = full(chains.ROWS, 2 * chains.WIDTH)
+    run.run("aten::mul", wide, "2.")
+    run.run("aten::mul", wide, wide)
+    run.run("aten::threshold_backward", wide, wide, "0")
+
+
+def test_gradients() -> None:
+    assert len(found(RULE, chains.program(gradient_of_a_gate).trace())) == 1
+    assert found(RULE, chains.program(gradient_of_a_square).trace()) == []

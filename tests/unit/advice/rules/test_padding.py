@@ -36,11 +36,13 @@ def work(run: SizedProgram) -> None:
     run.op("aten::mm", 5, kernel=400, **recorded(full(SIZE * LENGTH, WIDTH), full(WIDTH, WIDTH)))
 
 
-def copies(run: SizedProgram, lengths: Sequence[int] = LENGTHS, first: int = 0) -> None:
+def copies(
+    run: SizedProgram, lengths: Sequence[int] = LENGTHS, first: int = 0, most: int = LENGTH
+) -> None:
     """Sequences that are copied into rows of a batch, one after the other."""
     for i, length in enumerate(lengths):
-        run.op("aten::select", 1, **recorded(full(SIZE, LENGTH, dtype=INDEX), "0", str(i)))
-        cut = recorded(full(LENGTH, dtype=INDEX), "0", str(first), str(first + length), "1")
+        run.op("aten::select", 1, **recorded(full(SIZE, most, dtype=INDEX), "0", str(i)))
+        cut = recorded(full(most, dtype=INDEX), "0", str(first), str(first + length), "1")
         run.op("aten::slice", 1, **cut)
         row = full(length, dtype=INDEX)
         run.op("aten::copy_", 1, **recorded(row, row, "False"))
@@ -132,3 +134,26 @@ def test_batches_without_padding(body: Body) -> None:
 
 def test_other_shapes_are_no_work_on_the_batch() -> None:
     assert found(RULE, steps(copies, works=False).trace()) == []
+
+
+SHORT, LONG = range(64, 256, 24), range(256, 513, 32)
+
+
+def batches(*lengths: Sequence[int], most: int = 0) -> Body:
+    """Batches that are padded to their longest sequence, or to one length."""
+
+    def body(run: SizedProgram) -> None:
+        for one in lengths:
+            length = most or max(one)
+            copies(run, one[:SIZE], most=length)
+            layer = full(SIZE, length, WIDTH), full(WIDTH, WIDTH), full(WIDTH)
+            run.op("aten::linear", 5, kernel=length, **recorded(*layer))
+
+    return body
+
+
+def test_batches_in_order_of_length_have_no_padding_that_a_sort_removes() -> None:
+    assert found(RULE, steps(batches(SHORT, LONG)).trace()) == []
+    mixed = [*SHORT[::2], *LONG[::2]], [*SHORT[1::2], *LONG[1::2]]
+    for body in (batches(*mixed), batches(SHORT, LONG, most=LENGTH), batches(SHORT)):
+        assert len(found(RULE, steps(body).trace())) == 1

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tb_privateuse1 import inference
 from tb_privateuse1.advice.rules.recomputed_sequence import RULE
+from tb_privateuse1.readers import chrome
 from tests.support.autograd import TrainingProgram
 from tests.support.program import found
-from tests.support.sized import SizedProgram, full
+from tests.support.sized import SizedProgram, full, recorded
 
 BATCH, WIDTH = 64, 2048
+COMPILED = Path(__file__).parents[3] / "traces/without_device/compiled/train.1.pt.trace.json.gz"
 
 
 def block(run: SizedProgram, rows: int) -> None:
@@ -113,6 +117,19 @@ def sized(rows: int) -> dict[str, Any]:
         "Input Dims": [[rows, WIDTH], [WIDTH, WIDTH]],
         "Input type": ["c10::BFloat16", "c10::BFloat16"],
     }
+
+
+def test_a_batch_that_grows_is_no_sequence() -> None:
+    """Each round's rows are drawn anew: none was there before."""
+    run = SizedProgram()
+    for rows in range(BATCH, BATCH + 8):
+        with run.step():
+            run.op("aten::randn", 1, **recorded(f"[{rows}, {WIDTH}]", "", "", "", "False"))
+            block(run, rows)
+            run.wait()
+    assert found(RULE, run.trace()) == []
+    trace = inference.build_trace(chrome.read(str(COMPILED)), None, worker="w", files=("f",))
+    assert found(RULE, trace) == []
 
 
 def curriculum(run: TrainingProgram) -> None:
