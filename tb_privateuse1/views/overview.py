@@ -174,11 +174,9 @@ def overview(
     step: StepOption = None,
     window: WindowOption = "steady",
     brief: Annotated[bool, "without kind of recording, verdict, account and top lists"] = False,
-    around: Annotated[
-        int | None, "the N of a step that is in the list; by default the step"
-    ] = None,
+    around: Annotated[int | None, "N of a step in the list; by default the step"] = None,
     offset: OffsetOption = 0,
-    limit: Annotated[int, "at most this many steps in the list"] = MOST_STEPS,
+    limit: Annotated[int, "at most this many steps"] = MOST_STEPS,
 ) -> Overview:
     """The limit, the steps and the totals of a window: the steady part, a step, or everything.
 

@@ -19,12 +19,10 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.step_names import PHASES
 from tb_privateuse1.trace.table import I64
 
-StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default none"]
+StepOption = Annotated[int | None, "N of ProfilerStep#N"]
 WindowName = Literal["steady", "all", "prefill", "decode", "mixed"]
-WindowOption = Annotated[
-    WindowName, "steady: what repeats; all: everything; else the iterations of a phase of serving"
-]
-RanksWindowOption = Annotated[Literal["steady", "all"], "steady: what repeats; all: everything"]
+WindowOption = Annotated[WindowName, "steady: what repeats; or a phase of serving"]
+RanksWindowOption = Annotated[Literal["steady", "all"], "steady: what repeats"]
 OffsetOption = Annotated[int, "rows to skip"]
 
 MOST_STEPS = 500

@@ -15,7 +15,7 @@ from tb_privateuse1.trace.table import I64
 _View = TypeVar("_View", bound=Callable[..., Any])
 
 SortOption = Annotated[
-    str | None, "a column, for descending order with a minus before it; by default the most time"
+    str | None, "a column, descending with a minus before it; default: the most time"
 ]
 
 

@@ -112,7 +112,7 @@ RULE = Rule(
     reference=say("group_by_length of transformers; torch.nested; flash_attn_varlen_func."),
     code=Code(
         before="batches = BatchSampler(RandomSampler(texts), 32, drop_last=False)",
-        after="batches = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # then in groups",
+        after="batches = sorted(range(len(texts)), key=lambda i: len(texts[i]))",
     ),
     check=check,
     needs=("work", "operators", "shapes"),

@@ -291,4 +291,4 @@ def _option(option: Mapping[str, Any]) -> Schema:
 
 
 def _base(name: str) -> Schema:
-    return {**_PLACE[name], "description": f"{name} of the old one; by default that of the new one"}
+    return {**_PLACE[name], "description": "of the old one; default: as the new one"}

@@ -86,7 +86,7 @@ def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtu
     (log / "h_1.pt.trace.json").write_text(json.dumps(make.document(op("aten::mm", 0, 9, **MM))))
     out = tmp_path / "taken"
     assert main(["take-away", str(log), "-o", str(out)]) == 0
-    (path,) = out.iterdir()
+    (path,) = out.glob("*.py")
     assert path.name == "01_aten_mm.py"
     assert str(path) in capsys.readouterr().out
     assert main(["take-away", str(log), "-o", str(out), "--name", "aten::add"]) == 2
