@@ -103,9 +103,9 @@ class Server:
     url: str
     pid: int
 
-    def ask(self, path: str) -> tuple[int, bytes]:
-        """The status and the body of an answer."""
-        headers = {"Accept": "application/octet-stream, */*"}
+    def ask(self, path: str, accept: str = "application/octet-stream, */*") -> tuple[int, bytes]:
+        """The status and the body of an answer; a page accepts columns as bytes."""
+        headers = {"Accept": accept}
         request = urllib.request.Request(self.url + path, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=600) as answer:
@@ -115,7 +115,7 @@ class Server:
 
     def json(self, path: str) -> Any:
         """The content of an answer."""
-        return json.loads(self.ask(path)[1])
+        return json.loads(self.ask(path, "application/json")[1])
 
     def timed(self, path: str, times: int = 1) -> dict[str, float]:
         """Seconds of the server's processor and of the wall that an answer takes."""

@@ -187,6 +187,8 @@ class MemoryBudget:
                 shared: _T = future.result()
             except Interrupted as error:  # nobody waits for that thread, but for this one
                 raise _Left from error
+            finally:
+                del future  # an error of it has this frame in its traceback
             return shared
         try:
             made = make()
@@ -202,6 +204,7 @@ class MemoryBudget:
         finally:
             with self._lock:
                 del self._running[at]
+            del future
 
     def _use(self, owner: object, key: Hashable) -> _Entry | None:
         owned = self._owned.get(owner)

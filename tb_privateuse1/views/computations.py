@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+import traceback
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future, wait
 from typing import Any, Generic, TypeVar, cast
@@ -83,8 +84,7 @@ class Computations(Generic[_Key]):
             if new and wait_s is None:
                 self._work(key, one, work)
             elif new:
-                arguments = (key, one, work)
-                threading.Thread(target=self._work, args=arguments, daemon=True).start()
+                threading.Thread(target=self._work, args=(key, one, work), daemon=True).start()
             if not wait([one.future], wait_s).done:
                 self._look(key, one)
                 if not one.future.done():
@@ -92,6 +92,7 @@ class Computations(Generic[_Key]):
             return cast(_T, one.future.result())
         finally:
             self._leave(key, one)
+            del one  # an error of it has this frame in its traceback
 
     def cancel(self, chosen: Callable[[_Key], bool], error: TraceError) -> list[_Key]:
         """End the running computations whose key is chosen, and return their keys.
@@ -141,12 +142,20 @@ class Computations(Generic[_Key]):
                 one.progress = replace(one.progress, parts_done=done, parts=parts)
             self._check(key, one)
 
-        result, error = None, None
         try:
             with interruption.watched(watch):
                 result = work(report)
-        except BaseException as raised:  # the callers get it
-            error = raised
+        except BaseException as error:  # the callers get it
+            # Its frames have whole traces in their variables, and this one has it.
+            traceback.clear_frames(error.__traceback__)
+            within = error.__traceback__ and error.__traceback__.tb_next
+            self._settle(key, one, None, error.with_traceback(within))
+        else:
+            self._settle(key, one, result, None)
+
+    def _settle(
+        self, key: _Key, one: _Computation, result: Any, error: BaseException | None
+    ) -> None:
         with self._lock:
             one.ended_s = time.monotonic()
             if one.future.done():  # it was ended before

@@ -25,7 +25,6 @@ from tb_privateuse1.analysis.comparison.rows import (
     Time,
     compare_rows,
     rename_kernels,
-    total_time,
 )
 from tb_privateuse1.analysis.comparison.significance import Sample, Test, Verdict
 from tb_privateuse1.analysis.memory.differences import MemoryDifference
@@ -158,7 +157,7 @@ def diff(
     if by == "kernels":
         old, base_names = rename_kernels(old, base, trace, base_steps, now_steps)
     counts = len(base_steps), len(now_steps)
-    rows, total = compare_rows(
+    rows = compare_rows(
         old, now, by, unit, counts, base_names, slice(offset, offset + limit), repeats=repeats
     )
     why = _why(windows, repeats=repeats)
@@ -168,8 +167,8 @@ def diff(
         conditions=conditions(base, trace, steps=counts, batch=why.batch if why else None),
         parameters=_parameters(trace, base, hparams),
         explanation=why,
-        rows=rows,
-        total_rows=total,
+        rows=rows.listed,
+        total_rows=rows.count,
         figures=_figures(*map(items_per_step.step_parts, windows[::-1]), repeats=repeats),
         account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
@@ -181,8 +180,8 @@ def diff(
         time=unit,
         base_steps=len(base_steps),
         now_steps=len(now_steps),
-        base_total_ns=total_time(old, unit),
-        now_total_ns=total_time(now, unit),
+        base_total_ns=rows.base_total_ns,
+        now_total_ns=rows.now_total_ns,
         base_median_ns=_median(windows[1]),
         now_median_ns=_median(windows[0]),
         notes=_notes(*windows),

@@ -15,7 +15,6 @@ from msgspec import Struct
 from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, join, no_row, of_class
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.account.host_activity import OPS, HostRanges, disjoint, host_activity
-from tb_privateuse1.analysis.threads import main_thread_hand_offs as thread_turns
 from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import latest_not_after
@@ -126,7 +125,7 @@ class _Chain:
         self, thread: I32, start_ns: I64, end_ns: I64
     ) -> Iterator[tuple[int, intervals.Set]]:
         """Yield threads and times; a turn's time goes to the thread that works in it."""
-        turns = thread_turns.find_turns(self.trace)
+        turns = thread_roles.find_turns(self.trace)
         times: dict[int, list[intervals.Set]] = {}
         for own, rows in groupby.split_by_value(thread):
             rest = intervals.union(start_ns[rows], end_ns[rows])
@@ -176,7 +175,7 @@ class _Chain:
 
     def _worker(self, thread: int, rest: intervals.Set) -> intervals.Set:
         """Take a worker's time between its events within a turn: the engine dispatches there."""
-        turns = thread_turns.find_turns(self.trace)
+        turns = thread_roles.find_turns(self.trace)
         rows = turns.worker == thread
         inside = intervals.union(turns.begin_ns[rows], turns.done_ns[rows])
         self._add("dispatch", intervals.intersect(rest, inside), thread)

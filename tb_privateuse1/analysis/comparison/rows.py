@@ -14,9 +14,10 @@ from tb_privateuse1.analysis.comparison.items_per_step import By, Items, Name
 from tb_privateuse1.analysis.comparison.kernel_matches import renamed_kernels
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
 from tb_privateuse1.analysis.kernel_names import name_fields
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import F64, I64, Bools
+from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 Time = Literal["device", "host"]
 Status = Literal["both", "new", "gone"]
@@ -72,11 +73,21 @@ def rename_kernels(
     return replace(items, names=names), {new: old[0] for new, old in pairs if new != old}
 
 
-def total_time(items: Items, unit: Time) -> int | None:
-    """Return all device time; on the host, the time of the outermost items."""
+class Rows(Struct, frozen=True):
+    """A page of the rows, and the sums of all."""
+
+    listed: tuple[DiffRow, ...]
+    count: int
+    """How many rows there are."""
+    base_total_ns: int | None
+    now_total_ns: int | None
+    """All device time; on the host, that of the outermost rows."""
+
+
+def _total_ns(items: Items, host: Sample | None, unit: Time, outermost: Bools) -> int | None:
     if unit == "device":
         return round(items.device_ns) if items.device_ns or items.all_known else None
-    return 0 if items.host is None else round(float(items.host.mean[items.parent < 0].sum()))
+    return 0 if host is None else round(float(host.mean[outermost].sum()))
 
 
 class _Side(Struct, frozen=True):
@@ -137,30 +148,27 @@ def compare_rows(
     page: slice,
     *,
     repeats: bool,
-) -> tuple[tuple[DiffRow, ...], int]:
-    """Return a page of the rows, those with the greatest change first, and how many there are.
+) -> Rows:
+    """Return a page of the rows, those with the greatest change first, and the sums of all.
 
     ``steps`` are the numbers of compared steps, ``base_names`` the base's own names of items;
     ``repeats`` says that the n-th steps of both are of the same name.
     """
     names = {name: i for i, name in enumerate(dict.fromkeys([*now.names, *old.names]))}
     a, b = _side(old, names, steps[0]), _side(now, names, steps[1])
-    parent = _parents(old, now, names)
+    ran = a.ran | b.ran
+    parent = _parents(old, now, names, ran)
     before, after = a.of(unit), b.of(unit)
     noise = significance.noise(before, after, repeats=repeats)
     bound = a.bound_ns + b.bound_ns if unit == "device" else np.zeros(len(names))
     change = after.mean - before.mean
     was, is_now = a.known(unit), b.known(unit)
     both, on_device = was & is_now, a.known("device") & b.known("device")
-    order = np.lexsort((-after.mean, -np.abs(change)))
-    order = order[(a.ran | b.ran)[order]]
-    position = np.full(len(names) + 1, NONE)
-    shown = order[page]
-    position[shown] = np.arange(len(shown))
+    shown, position = _page(change, after, ran, page)
     texts = list(names)
 
     rows = []
-    for i in shown.tolist():
+    for i in shown:
         spread = None if noise is None else round(float(noise[i]))
         error = None if np.isnan(bound[i]) else round(float(bound[i]))
         up = int(position[parent[i]])
@@ -186,17 +194,30 @@ def compare_rows(
                 **_work(a.work[i], b.work[i]),
             )
         )
-    return tuple(rows), len(order)
+    base, new = (_total_ns(i, s.host, unit, ran & (parent < 0)) for i, s in ((old, a), (now, b)))
+    return Rows(tuple(rows), int(ran.sum()), base, new)
 
 
-def _parents(old: Items, now: Items, names: Mapping[Name, int]) -> I64:
-    """Return the parent of each item by the numbers of their names; the newer one's counts."""
+def _page(change: F64, after: Sample, ran: Bools, page: slice) -> tuple[list[int], I64]:
+    """Return the items of a page, and the place of each item in it, or ``NONE``."""
+    order = np.lexsort((-after.mean, -np.abs(change)))
+    shown = order[ran[order]][page]
+    position = np.full(len(ran) + 1, NONE)
+    position[shown] = np.arange(len(shown))
+    return shown.tolist(), position
+
+
+def _parents(old: Items, now: Items, names: Mapping[Name, int], ran: Bools) -> I32:
+    """Return the nearest item around each that ran, by the numbers of their names.
+
+    One that began before the steps did not run in them. The newer trace's item counts.
+    """
     parent = np.full(len(names), NONE)
     for items in (old, now):
         inner = np.flatnonzero(items.parent >= 0)
         at = np.array([names[name] for name in items.names], np.int64)
         parent[at[inner]] = at[items.parent[inner]]
-    return parent
+    return intervals.nearest(parent.astype(np.int32), ran)
 
 
 def _base_name(full: str | None) -> dict[str, Any]:

@@ -27,9 +27,8 @@ from tb_privateuse1.analysis.simulation.host_points import Points
 from tb_privateuse1.analysis.simulation.profiler_time import Events, events_before, find_events
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights, settled
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
-from tb_privateuse1.analysis.threads.main_thread_hand_offs import find_turns
 from tb_privateuse1.analysis.threads.result_waits import awaited_begins, usual_lags
-from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.analysis.threads.roles import find_turns, thread_roles
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace

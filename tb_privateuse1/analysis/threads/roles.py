@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.steps.training_phases import ENGINE
 from tb_privateuse1.analysis.threads import activity
 from tb_privateuse1.analysis.threads.hand_offs import (
     Turns,
+    join_turns,
     long_pauses,
     near_turns,
     takes_turns,
@@ -95,6 +96,12 @@ def thread_roles(trace: Trace) -> Roles:
     found = _results(trace, counts, role, turns)
     _name_loaders(role, found, main)
     return Roles(role, main, turns, found)
+
+
+@memoize
+def find_turns(trace: Trace) -> Turns:
+    """Return the hand-offs between the main thread and the workers that take turns with it."""
+    return join_turns(thread_roles(trace).turns)
 
 
 def _fullest(threads: I64, counts: activity.Counts) -> I64:

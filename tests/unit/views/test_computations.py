@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -236,3 +239,36 @@ def test_an_outcome_that_nobody_fetches_is_dropped(
         threading.Event().wait(0.01)
     monkeypatch.setattr(computations, "_KEPT_S", -1.0)
     assert works.run("other", lambda _: 1, None) == 1
+
+
+class _Columns:
+    """Stands for what a computation has in its variables."""
+
+
+@pytest.mark.parametrize("error", [TraceError("unreadable", "No."), interruption.Interrupted()])
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_error_keeps_no_values_of_its_computation(
+    works: Computations, error: Exception, *, waits: bool
+) -> None:
+    """Its traceback has them, in a cycle: they would stay until Python looks for such."""
+    seen: list[weakref.ref[_Columns]] = []
+
+    def end() -> Any:
+        columns = _Columns()
+        seen.append(weakref.ref(columns))
+        raise error
+
+    def ask(wait_s: float | None) -> None:
+        with contextlib.suppress(Pending, TraceError, interruption.Interrupted):
+            works.run("key", work, wait_s)
+
+    work = Work(end)
+    gc.disable()
+    try:
+        if waits:
+            ask(0)
+        work.go_on.set()
+        ask(WAIT_S if waits else None)
+        assert [one() for one in seen] == [None]
+    finally:
+        gc.enable()

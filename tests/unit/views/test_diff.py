@@ -242,6 +242,24 @@ def test_annotations() -> None:
     assert (forward.base_ns, forward.now_ns, forward.now_calls) == (20_000, 30_000, 1)
 
 
+def test_a_row_whose_outer_one_began_before_the_steps_counts_in_the_total() -> None:
+    """What begins in no step is no row: those inside of it belong to the next row around."""
+    one = trace(
+        annotation("run", 0, 3000), annotation("epoch", 10, 990), step(1, 100, 190),
+        annotation("fit", 110, 900), annotation("batch", 192, 290), step(2, 200, 290),
+        annotation("forward", 210, 280), op("aten::mm", 220, 230), step(3, 1000, 1090),
+        annotation("validate", 1010, 1050),
+    )  # fmt: skip
+    result = diff(one, one, by="annotations", window="all")
+    forward, fit = "run / epoch / fit / batch / forward", "run / epoch / fit"
+    assert {r.name for r in result.rows} == {forward, fit, "run / validate"}
+    around = row(result, forward).parent
+    assert around is not None
+    assert result.rows[around].name == fit
+    assert result.now_total_ns == round((790_000 + 40_000) / 3)
+    closes(result)
+
+
 @pytest.mark.long
 def test_a_change_within_the_bounds_is_said_to_be_so() -> None:
     def within(us: float, bound_ns: int) -> Trace:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1.analysis.threads import clock_slack, main_thread_hand_offs, roles
+from tb_privateuse1.analysis.threads import clock_slack, roles
 from tb_privateuse1.analysis.threads.roles import ROLES
 from tb_privateuse1.trace.model import NONE, Trace
 from tests.support import make
@@ -104,7 +104,7 @@ def described(made: Trace) -> tuple[dict[str, str], list[int]]:
         for row, role in enumerate(found.role.tolist())
         if role not in (NONE, roles.WAITING)
     }
-    each = main_thread_hand_offs.find_turns(made)
+    each = roles.find_turns(made)
     return named, (each.return_ns - each.leave_ns).tolist()
 
 

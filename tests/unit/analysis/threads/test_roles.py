@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1.analysis.threads import activity, main_thread_hand_offs, roles
+from tb_privateuse1.analysis.threads import activity, roles
 from tb_privateuse1.analysis.threads.hand_offs import turns_between
 from tb_privateuse1.analysis.threads.roles import ROLES
 from tb_privateuse1.trace.model import NONE, Trace
@@ -44,7 +44,7 @@ def training(names: tuple[str, str] = ("aten::mm", "aten::mm"), steps: int = 3) 
 
 def test_a_trace_without_events_has_no_roles() -> None:
     found = roles.thread_roles(Trace())
-    assert (found.main, len(found.role), len(main_thread_hand_offs.find_turns(Trace()))) == (
+    assert (found.main, len(found.role), len(roles.find_turns(Trace()))) == (
         NONE,
         0,
         0,
@@ -57,7 +57,7 @@ def test_autograd_takes_turns_with_the_main_thread(with_steps: bool) -> None:
     marks = [step(i + 1, 1000 * i + 100, 1000 * i + 800) for i in range(3)] if with_steps else []
     made = trace(*training(), *marks)
     assert role_of(made) == {"1": "main", "2": "autograd"}
-    found = main_thread_hand_offs.find_turns(made)
+    found = roles.find_turns(made)
     columns = found.leave_ns, found.begin_ns, found.done_ns, found.return_ns
     base = 100 if with_steps else 200
     assert [int(column[0]) // 1000 + base for column in columns] == [310, 350, 520, 560]
@@ -71,8 +71,8 @@ def test_turns_need_no_full_pause() -> None:
         *training(steps=5),
         *(op("x", 1000 * i + 320, 1000 * i + 322) for i in range(5)),
     )
-    assert len(main_thread_hand_offs.find_turns(made)) == 3
-    found = main_thread_hand_offs.find_turns(late)
+    assert len(roles.find_turns(made)) == 3
+    found = roles.find_turns(late)
     assert (found.begin_ns - found.leave_ns).tolist() == [28_000] * 5
 
 
@@ -81,7 +81,7 @@ def test_a_wait_inside_an_operator_is_a_turn() -> None:
     around = [op("## backward ##", 1000 * i + 330, 1000 * i + 550) for i in range(3)]
     made = trace(*training(), *around)
     assert role_of(made) == {"1": "main", "2": "autograd"}
-    found = main_thread_hand_offs.find_turns(made)
+    found = roles.find_turns(made)
     assert (found.begin_ns - found.leave_ns).tolist() == [19_999] * 3, "an edge takes 1 ns"
 
 
@@ -98,14 +98,14 @@ def test_autograd_of_two_devices() -> None:
     ]
     made = trace(*training(steps=5), *second)
     assert role_of(made) == {"1": "main", "2": "autograd", "7": "autograd"}
-    assert len(main_thread_hand_offs.find_turns(made)) == 10
+    assert len(roles.find_turns(made)) == 10
 
 
 def test_work_in_a_long_pause_is_no_turn() -> None:
     """A thread that works once while the main thread sleeps does so by chance."""
     sleeping = [op("a", 0, 100), op("a", 5000, 5100)]
     made = trace(*sleeping, op("b", 2000, 2050, thread=2))
-    assert (len(main_thread_hand_offs.find_turns(made)), role_of(made)["2"]) == (0, "other")
+    assert (len(roles.find_turns(made)), role_of(made)["2"]) == (0, "other")
 
 
 def test_a_monitor_waits() -> None:
@@ -163,7 +163,7 @@ def test_a_task_queue_launches() -> None:
         ]
     made = trace(*events)
     assert role_of(made) == {"1": "main", "2": "launcher"}
-    assert len(main_thread_hand_offs.find_turns(made)) == 0
+    assert len(roles.find_turns(made)) == 0
 
 
 def test_gloo_communicates() -> None:
