@@ -118,8 +118,10 @@ class Diff(Result, frozen=True):
 
 Hparams = tuple[tuple[RunParameter, ...], tuple[RunParameter, ...]]
 
-_Step = Annotated[int | None, "N of ProfilerStep#N in the new trace; the steady ones by default"]
-_BaseStep = Annotated[int | None, "N of ProfilerStep#N in the base; the steady ones by default"]
+_Step = Annotated[
+    int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
+]
+_BaseStep = Annotated[int | None, "the N of ProfilerStep#N in the base; the steady ones by default"]
 _AliveAt = Annotated[
     Literal["none", "peak", "end"],
     "compare what is alive at the peak or the end of the chosen steps",

@@ -174,7 +174,7 @@ def overview(
     step: StepOption = None,
     window: WindowOption = "steady",
     brief: Annotated[bool, "without kind of recording, verdict, account and top lists"] = False,
-    around: Annotated[int | None, "N of a step in the list; by default the step"] = None,
+    around: Annotated[int | None, "the N of a step in the list; default: the step"] = None,
     offset: OffsetOption = 0,
     limit: Annotated[int, "at most this many steps"] = MOST_STEPS,
 ) -> Overview:

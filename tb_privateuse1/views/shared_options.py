@@ -19,9 +19,9 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.step_names import PHASES
 from tb_privateuse1.trace.table import I64
 
-StepOption = Annotated[int | None, "N of ProfilerStep#N"]
+StepOption = Annotated[int | None, "the N of ProfilerStep#N"]
 WindowName = Literal["steady", "all", "prefill", "decode", "mixed"]
-WindowOption = Annotated[WindowName, "steady: what repeats; or a phase of serving"]
+WindowOption = Annotated[WindowName, "steady: what repeats; or a phase"]
 RanksWindowOption = Annotated[Literal["steady", "all"], "steady: what repeats"]
 OffsetOption = Annotated[int, "rows to skip"]
 

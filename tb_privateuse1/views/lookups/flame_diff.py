@@ -88,10 +88,10 @@ def flame_diff(
     root: Annotated[str | None, "the first node: names from the outermost on, with ;"] = None,
     limit: Annotated[int, "at most this many rows, the largest first"] = 2000,
     step: Annotated[
-        int | None, "N of ProfilerStep#N in the new trace; the steady ones by default"
+        int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
     ] = None,
     base_step: Annotated[
-        int | None, "N of ProfilerStep#N in the base; the steady ones by default"
+        int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
     ] = None,
 ) -> FlameDiff:
     """The call trees of two traces, per step: what ``trace`` gains or loses against ``base``.
