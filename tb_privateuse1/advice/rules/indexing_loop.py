@@ -21,7 +21,7 @@ from tb_privateuse1.analysis.idioms.independent_rounds import (
 )
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, mask_of, previous, starts_run
@@ -56,6 +56,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     claim = host if work is None or host is None else intervals.merge(host, work.claim)
     if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
         return
+    # Without shapes a state that is carried from round to round looks like this, too.
+    unknown = "shapes" not in case.has
+    claim = None if unknown else claim
     cost = (
         ""
         if claim is None
@@ -63,12 +66,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
     yield RuleFinding(
         title=say("A loop over the elements of a tensor{cost}", cost=cost),
-        explanation=say(
-            "{loops:,} loops indexed a tensor {rounds:,} times each, one element after the "
-            "other, with operators for each of them.",
-            loops=len(ranges),
-            rounds=int(found.rounds.mean()),
-        ),
+        explanation=join_sentences(_sentences(ranges, found, unknown=unknown)),
         events=found.events,
         evidence=case.examples("ops", found.rows),
         how=say(
@@ -77,11 +75,22 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "of call, while others waited for it."
         ),
         claim=claim,
-        removes=_removal(case, looping, work),
+        removes=None if unknown else _removal(case, looping, work),
         confidence="medium",
         source=case.source(found.rows),
         lacks=case.lacks("device", "stacks", "shapes"),
     )
+
+
+def _sentences(ranges: Ranges, found: _Found, *, unknown: bool) -> Iterator[str]:
+    yield say(
+        "{loops:,} loops indexed a tensor {rounds:,} times each, one element after the other, with "
+        "operators for each of them.",
+        loops=len(ranges),
+        rounds=int(found.rounds.mean()),
+    )
+    if unknown:
+        yield say("Whether a round needs the one before shows with record_shapes=True only.")
 
 
 def _found(case: RuleContext) -> _Found:

@@ -270,3 +270,16 @@ def test_results_that_are_no_rows_of_the_table_are_unknown() -> None:
     """The start-ups of the averages remain, 2 us each."""
     (row,) = found(RULE, bags((12, 100)).trace())
     assert row.saving_share == pytest.approx(0.043, abs=0.01)
+
+
+def test_without_shapes_no_gain_is_promised() -> None:
+    """Rounds that carry a state look the same."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            for _ in range(64):
+                run.op("aten::select", 5)
+                run.op("aten::tanh", 10)
+    (row,) = found(RULE, run.trace())
+    assert row.saving_ns is None
+    assert "shows with record_shapes" in str(row.explanation)
