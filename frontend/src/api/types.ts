@@ -1421,6 +1421,7 @@ export interface MemoryRanks {
   rows: MemoryOfRank[];
   fullest: number | null;
   steps: string[];
+  without_totals: number[];
 }
 
 /** A part of the device's memory that the allocator reserved at once. */

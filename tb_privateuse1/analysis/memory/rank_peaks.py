@@ -9,9 +9,6 @@ from tb_privateuse1.analysis.memory.allocations import UNKNOWN
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
-_MOST_STEPS = 500
-"""As many as views list by default."""
-
 
 class Peak(Struct, frozen=True):
     """The most that is allocated in a part of the recording."""
@@ -32,21 +29,23 @@ class RankMemory(Struct, frozen=True):
     capacity_bytes: int | None
     whole: Peak | None
     """None if the recording has no totals."""
+    whole_step: str | None
+    """The step whose range on the host has that instant; None outside of all steps."""
     steps: tuple[tuple[str, Peak], ...]
-    """At most 500, by name."""
+    """All with a peak, by name."""
 
 
 def rank_memory(trace: Trace) -> RankMemory:
     """Return the peaks of the device that allocates most, or of the host's memory."""
     chosen = devices.choose_device(trace, allocations.memory_devices(trace.memory), None)
     if chosen is None:
-        return RankMemory(None, None, None, ())
+        return RankMemory(None, None, None, None, ())
     events = allocations.device_events(trace.memory, chosen)
     level, blocks = allocations.memory_level(events), allocations.pair_blocks(events)
     label = allocations.device_label(trace, chosen)
     capacity = allocations.capacity_bytes(trace, chosen)
     if not level.has_totals or not len(level.rows):
-        return RankMemory(label, capacity, None, ())
+        return RankMemory(label, capacity, None, None, ())
     by_category = None
     if not (blocks.fate == UNKNOWN).all():
         split = categories.categorize(trace, events, level, blocks)
@@ -63,11 +62,13 @@ def rank_memory(trace: Trace) -> RankMemory:
             _at(by_category, entry),
         )
 
-    steps = allocations.memory_steps(trace, events, level)[:_MOST_STEPS]
+    steps = allocations.memory_steps(trace, events, level)
     found = [(one.name, peak(one.start_ns, one.end_ns)) for one in steps]
     first, last = int(level.at_ns[0]), int(level.at_ns[-1])
     named = tuple((name, one) for name, one in found if one is not None)
-    return RankMemory(label, capacity, peak(first, last + 1), named)
+    whole = peak(first, last + 1)
+    inside = (one.name for one in steps if whole and one.start_ns <= whole.at_ns < one.end_ns)
+    return RankMemory(label, capacity, whole, next(inside, None), named)
 
 
 def _at(by_category: I64 | None, entry: int) -> tuple[int, ...]:

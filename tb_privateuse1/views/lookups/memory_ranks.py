@@ -49,7 +49,9 @@ class MemoryRanks(Result, frozen=True):
     fullest: int | None
     """The rank with the highest peak; the first of equal ones."""
     steps: tuple[str, ...]
-    """Those that all ranks with memory events have."""
+    """Those that all ranks with totals of memory have."""
+    without_totals: tuple[int, ...]
+    """The ranks that were read and have no totals of memory: they are not compared."""
 
 
 @reduces(rank_memory)
@@ -58,8 +60,8 @@ def memory_ranks(ranks: tuple[Rank, ...], *, step: StepOption = None) -> MemoryR
 
     Raises TraceError ``unknown_step``.
     """
-    parts = [one.part for one in ranks if isinstance(one.part, RankMemory) and one.part.device]
-    common = _common_steps(parts)
+    read = [(one.rank, one.part) for one in ranks if isinstance(one.part, RankMemory)]
+    common = _common_steps([part for _, part in read if part.whole is not None])
     wanted = None if step is None else next((n for n in common if n.endswith(f"#{step}")), None)
     if step is not None and wanted is None:
         message = say("There is no step {step} that all ranks have.", step=step)
@@ -71,7 +73,8 @@ def memory_ranks(ranks: tuple[Rank, ...], *, step: StepOption = None) -> MemoryR
         for one, (name, peak) in zip(ranks, peaks, strict=True)
     )
     full = (row.rank for row in rows if known and row.peak_bytes == max(known))
-    return MemoryRanks(rows, next(full, None), common)
+    without = tuple(rank for rank, part in read if part.whole is None)
+    return MemoryRanks(rows, next(full, None), common, without)
 
 
 def _common_steps(parts: list[RankMemory]) -> tuple[str, ...]:
@@ -89,9 +92,7 @@ def _peak(one: Rank, wanted: str | None) -> tuple[str | None, Peak | None]:
         return None, None
     if wanted is not None:
         return next(((name, peak) for name, peak in part.steps if name == wanted), (None, None))
-    whole = part.whole
-    inside = (name for name, peak in part.steps if whole and peak.bytes == whole.bytes)
-    return next(inside, None), whole
+    return part.whole_step, part.whole
 
 
 def _row(one: Rank, step: str | None, peak: Peak | None, least: int) -> MemoryOfRank:

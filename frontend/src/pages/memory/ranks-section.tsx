@@ -37,10 +37,10 @@ export function Content({ result, step }: { result: Result; step: string | null 
           of={[
             texts.rank,
             { title: texts.split.title, help: texts.split.help },
-            numbers(texts.peak),
+            numbers(texts.peak.title, texts.peak.help),
             numbers(texts.above.title, texts.above.help),
             numbers(texts.reserved.title, texts.reserved.help),
-            capacity && numbers(texts.capacity),
+            capacity && numbers(texts.capacity.title, texts.capacity.help),
             { title: texts.step.title, help: texts.step.help },
           ]}
         />
@@ -51,6 +51,7 @@ export function Content({ result, step }: { result: Result; step: string | null 
         </tbody>
       </table>
       {rows.length > MOST && <p class="muted">{texts.more(rows.length - MOST)}</p>}
+      {result.without_totals.length > 0 && <p class="muted">{texts.without(result.without_totals)}</p>}
       <ul class="legend">
         {NAMES.filter((name) => rows.some((row) => row[`${name}_bytes`])).map((name) => (
           <li key={name} title={CATEGORIES[name].title}>

@@ -79,3 +79,38 @@ def test_a_rank_without_memory_or_trace_says_why() -> None:
     ]  # fmt: skip
     assert [row.peak_bytes for row in found.rows][1:] == [None, None]
     assert ask(plain).fullest is None
+
+
+def test_no_step_is_left_out() -> None:
+    many = rank(0, {n: (2 if n == 600 else 1) * KIB for n in range(1, 601)})
+    found = ask(many)
+    assert (found.rows[0].step, len(found.steps)) == ("ProfilerStep#600", 600)
+    assert ask(many, step=600).rows[0].peak_bytes == 3 * KIB
+
+
+def without_totals(number: int) -> Trace:
+    event = memory(10, KIB, 0, Addr=64)
+    del event["args"]["Total Allocated"]
+    return trace(step(3, 0, 90), event, distributedInfo={"rank": number, "world_size": 3})
+
+
+def test_a_rank_without_totals_is_skipped_and_named() -> None:
+    found = ask(*TWO, without_totals(2), step=3)
+    assert [row.peak_bytes for row in found.rows] == [3 * KIB, 4 * KIB, None]
+    assert found.rows[2].problem is not None
+    assert found.rows[2].problem.code == "no_memory"
+    assert found.without_totals == (2,)
+    assert ask(*TWO, without_totals(2)).steps == ("ProfilerStep#3", "ProfilerStep#4")
+
+
+def test_a_peak_before_the_first_step_is_in_none_of_them() -> None:
+    """The first step begins with as many bytes, but the peak was before it."""
+    early = trace(
+        memory(-9, KIB, KIB, Addr=64),
+        step(1, 0, 90),
+        memory(50, -KIB, 0, Addr=64),
+        distributedInfo={"rank": 0, "world_size": 3},
+    )
+    found = ask(early).rows[0]
+    assert (found.peak_at_ns, found.peak_bytes, found.step) == (-9_000, KIB, None)
+    assert ask(early, step=1).rows[0].peak_bytes == KIB
