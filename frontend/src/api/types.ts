@@ -1428,7 +1428,7 @@ export interface MemoryRanks {
 export interface MemorySegment {
   segment: number;
   pool: string;
-  stream: number;
+  stream: number | null;
   bytes: number;
   in_use_bytes: number;
   pending_bytes: number;

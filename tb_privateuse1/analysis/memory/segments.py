@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.memory import allocations, categories
 from tb_privateuse1.analysis.memory.categories import CATEGORIES, Category
 from tb_privateuse1.analysis.memory.remaining import allocating_functions
 from tb_privateuse1.analysis.operators import user_functions
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.recorded_metadata import (
     BLOCK_STATES,
     FREE,
@@ -57,7 +57,8 @@ class MemorySegment(Struct, frozen=True):
     segment: int
     pool: str
     """``small`` or ``large``, and whose pool if it is a graph's own."""
-    stream: int
+    stream: int | None
+    """Null where the snapshot does not say it."""
     bytes: int
     in_use_bytes: int
     pending_bytes: int
@@ -72,12 +73,14 @@ class RefusedAllocation(Struct, frozen=True):
 
     bytes: int
     device_free_bytes: int | None
-    """What the device had left when it failed."""
+    """What the device had left when it failed, perhaps enough: a memory limit refuses too.
+
+    It is no part of the verdict, as the blocks are those of the snapshot's time."""
     free_bytes: int
     """In segments that serve such a size."""
     largest_free_bytes: int
     missing_bytes: int
-    """What the largest free block lacks, or the device, if that has more; 0 if one has enough."""
+    """What the largest free block lacks; 0 if it has enough."""
     verdict: Shortage
     """``in_pieces``: there is enough, but in no single place; ``full``: there is not."""
 
@@ -139,7 +142,7 @@ def segments(
         MemorySegment(
             segment=int(numbers[-place]),
             pool=trace.text(blocks.pool[part.start]),
-            stream=int(blocks.stream[part.start]),
+            stream=None if blocks.stream[part.start] == MISSING else int(blocks.stream[part.start]),
             bytes=total,
             in_use_bytes=by_state[IN_USE],
             pending_bytes=by_state[PENDING],
@@ -164,9 +167,8 @@ def _judged(trace: Trace, one: Refusal, blocks: MemoryBlocks) -> RefusedAllocati
     if one.stream is not None:
         serves &= blocks.stream == one.stream
     free, largest = int(blocks.bytes[serves].sum()), _largest(blocks.bytes, serves)
-    left = one.device_free_bytes or 0
-    missing = max(one.bytes - max(largest, left), 0)
-    enough = free + left >= one.bytes
+    missing = max(one.bytes - largest, 0)
+    enough = free >= one.bytes
     return RefusedAllocation(
         bytes=one.bytes,
         device_free_bytes=one.device_free_bytes,

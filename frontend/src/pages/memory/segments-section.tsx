@@ -22,6 +22,7 @@ export function SegmentsSection({ resource }: { resource: Resource<MemorySegment
 
 export function Content({ result }: { result: MemorySegments }) {
   const { segments } = result;
+  const pending = segments.some((one) => one.pending_bytes > 0);
   const longest = Math.max(1, ...segments.map((one) => one.bytes));
   const [chosen, setChosen] = useState<{ segment: number; piece: number } | null>(null);
   const shown = segments.find((one) => one.segment === chosen?.segment)?.pieces[chosen?.piece ?? 0];
@@ -51,9 +52,10 @@ export function Content({ result }: { result: MemorySegments }) {
             { title: texts.pool.title, help: texts.pool.help },
             numbers(texts.stream),
             { title: texts.picture.title, help: texts.picture.help },
-            numbers(texts.size),
-            numbers(texts.inUse),
-            numbers(texts.freeBytes),
+            numbers(texts.size.title, texts.size.help),
+            numbers(texts.inUse.title, texts.inUse.help),
+            pending && numbers(texts.pending.title, texts.pending.help),
+            numbers(texts.freeBytes.title, texts.freeBytes.help),
             numbers(texts.largestFree),
           ]}
         />
@@ -63,6 +65,7 @@ export function Content({ result }: { result: MemorySegments }) {
               key={one.segment}
               segment={one}
               longest={longest}
+              pending={pending}
               at={chosen?.segment === one.segment ? chosen.piece : null}
               onPick={(piece) => setChosen({ segment: one.segment, piece })}
             />
@@ -119,7 +122,9 @@ function sentence({ verdict, ...one }: RefusedAllocation): string {
     verdict === "fits"
       ? texts.verdicts.fits(size, largest)
       : texts.verdicts[verdict](size, free, largest, missing);
-  return one.device_free_bytes === null ? said : `${said} ${texts.left(bytes(one.device_free_bytes))}`;
+  const left = one.device_free_bytes;
+  if (left === null) return said;
+  return `${said} ${left >= one.bytes ? texts.leftEnough(bytes(left)) : texts.left(bytes(left))}`;
 }
 
 /** A row of the CSV for each piece. */
@@ -150,17 +155,19 @@ interface LineProps {
   onPick: (piece: number) => void;
 }
 
-function Line({ segment, longest, at, onPick }: LineProps) {
+function Line({ pending, ...bar }: LineProps & { pending: boolean }) {
+  const { segment } = bar;
   return (
     <tr data-key={segment.segment} data-value={segment.free_bytes}>
       <td>{segment.segment}</td>
       <td>{segment.pool}</td>
-      <td class="number">{segment.stream}</td>
+      <td class="number">{segment.stream ?? "–"}</td>
       <td class="segmentcell">
-        <Bar segment={segment} longest={longest} at={at} onPick={onPick} />
+        <Bar {...bar} />
       </td>
       <td class="number">{bytes(segment.bytes)}</td>
       <td class="number">{bytes(segment.in_use_bytes)}</td>
+      {pending && <td class="number">{bytes(segment.pending_bytes)}</td>}
       <td class="number">{bytes(segment.free_bytes)}</td>
       <td class="number">{bytes(segment.largest_free_bytes)}</td>
     </tr>

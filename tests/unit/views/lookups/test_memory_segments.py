@@ -97,6 +97,28 @@ def test_free_blocks_of_other_pools_and_streams_serve_no_request(tmp_path: Path)
     assert [(r.free_bytes, r.verdict) for r in found.refused] == [(0, "full")]
 
 
+@pytest.mark.parametrize(
+    ("asked", "verdict", "missing"), [(2 * MIB, "in_pieces", MIB), (9 * MIB, "full", 8 * MIB)]
+)
+def test_what_the_device_had_left_does_not_make_a_request_fit(
+    tmp_path: Path, asked: int, verdict: str, missing: int
+) -> None:
+    """A memory limit refuses with memory left; the device is not that of the snapshot's time."""
+    allocator = in_pieces()
+    allocator.refuse(asked)
+    allocator.entries[-1]["device_free"] = 500 * MIB
+    (one,) = ask(tmp_path, allocator).refused
+    assert (one.verdict, one.missing_bytes) == (verdict, missing)
+    assert one.device_free_bytes == 500 * MIB
+
+
+def test_a_segment_without_a_stream_has_none(tmp_path: Path) -> None:
+    content = snapshot(in_pieces())
+    del content["segments"][0]["stream"]
+    found = memory_segments(trace_of(tmp_path, segments=content["segments"]))
+    assert [s.stream for s in found.segments] == [None, 0]
+
+
 def test_narrow_pieces_are_joined_and_lose_no_byte(tmp_path: Path) -> None:
     allocator = Allocator()
     made = [allocator.allocate(512, line=i) for i in range(4096)]

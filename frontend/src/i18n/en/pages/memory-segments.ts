@@ -15,13 +15,15 @@ export const memorySegments = {
   refused: "Allocations that failed",
   verdicts: {
     fits: (size: string, largest: string) =>
-      `${size} were refused. They would fit now: the largest free block has ${largest}, or the device has enough.`,
+      `${size} were refused. They would fit now: the largest free block has ${largest}.`,
     in_pieces: (size: string, free: string, largest: string, missing: string) =>
       `${size} were refused. ${free} are free for this size, but in pieces of up to ${largest}: ${missing} more in one place would do.`,
     full: (size: string, free: string, largest: string, missing: string) =>
       `${size} were refused. Only ${free} are free for this size, in pieces of up to ${largest}: ${missing} more in one place would do.`,
   } satisfies Record<RefusedAllocation["verdict"], (...texts: string[]) => string>,
-  left: (left: string) => `The device had ${left} left.`,
+  left: (left: string) => `The device had ${left} left at that time.`,
+  leftEnough: (left: string) =>
+    `The device had ${left} left at that time, which is enough: a memory limit of the process can refuse it nevertheless.`,
   segment: { title: "Segment", help: "Its number among those of all devices." },
   pool: {
     title: "Pool",
@@ -32,9 +34,10 @@ export const memorySegments = {
     title: "By address",
     help: "As long as the segment, against the largest one. Arrow keys go from piece to piece.",
   },
-  size: "Size",
-  inUse: "In use",
-  freeBytes: "Free",
+  size: { title: "Size", help: "In use, waiting and free together." },
+  inUse: { title: "In use", help: "Blocks that the program has not released." },
+  pending: { title: "Waiting", help: "Released by the program, but a stream may still use it." },
+  freeBytes: { title: "Free", help: "Blocks that can serve the next allocations, in all pieces." },
   largestFree: "Largest free",
   states: { in_use: "in use", pending: "released, waits for a stream", free: "free" } satisfies Record<
     SegmentPiece["state"],
