@@ -40,6 +40,10 @@ _SWEPT = 5
 """How often a new file may be swept before its writer has locked it."""
 _FILES_PER_LOOK = 100
 """A look at all files of a large cache takes longer than to write a part."""
+_EVICTED_TO = 0.9
+"""What a full directory shrinks to: one that shrinks to its bound has no room for the next file, so
+that each is a look. A tenth pays for a look at all files with those of half a tenth; the rest of
+the cache stays."""
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _log = logging.getLogger(__name__)
 
@@ -169,8 +173,10 @@ def touch(path: Path) -> None:
         os.utime(path)
 
 
-def make_room(directory: Path, keep: Path | None = None) -> tuple[int, int]:
+def make_room(directory: Path, keep: Path | None = None, to: float = 1.0) -> tuple[int, int]:
     """Remove what dead writers left, then what was not used for longest, down to the bounds.
+
+    Where a bound is exceeded, down to ``to`` of it, above 0 and at most 1.
 
     These are ``limit_bytes`` for traces and ``part_limit_bytes`` for parts, and never more
     than is free on the disk. ``keep`` stays with its part, even if it is larger alone. What cannot
@@ -186,8 +192,9 @@ def make_room(directory: Path, keep: Path | None = None) -> tuple[int, int]:
     kept = (keep, keep and part_path(keep))
     for stored, bound in zip((traces, parts), bounds, strict=True):
         total = sum(size for _, size, _ in stored)
+        target = bound if total <= bound else bound * to
         for _, size, path in sorted(stored):
-            if total <= bound:
+            if total <= target:
                 break
             if path not in kept and evict(path):
                 total -= size
@@ -221,7 +228,7 @@ class Room:
             left = traces - 2 * size, parts - 2 * _size(part_path(path)), files - 1
             self._left[path.parent] = left
         if min(left) <= 0:
-            room = make_room(path.parent, keep=path)
+            room = make_room(path.parent, path, _EVICTED_TO)
             with self._lock:
                 self._left[path.parent] = (*room, _FILES_PER_LOOK)
 

@@ -333,10 +333,10 @@ def test_new_files_cost_few_looks_at_all_files(
     looks = 0
     whole = cache_directory.make_room
 
-    def counted(directory: Path, keep: Path | None = None) -> tuple[int, int]:
+    def counted(directory: Path, keep: Path | None = None, to: float = 1.0) -> tuple[int, int]:
         nonlocal looks
         looks += 1
-        return whole(directory, keep)
+        return whole(directory, keep, to)
 
     monkeypatch.setattr(cache_directory, "make_room", counted)
     room = cache_directory.Room()
@@ -346,6 +346,40 @@ def test_new_files_cost_few_looks_at_all_files(
         cache_directory.part_path(path).write_bytes(b"x" * 5)
         room.wrote(path)
     assert looks == 4
+
+
+@pytest.mark.parametrize("variable", ["PART", "CACHE"])
+def test_a_full_directory_costs_few_looks_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """A bound of 400 files: 400 more cost a look for each 20, half of the tenth that goes.
+
+    The room after such a look is halved until the bound is reached: six more looks in each tenth.
+    """
+    monkeypatch.setenv(f"TB_PRIVATEUSE1_{variable}_BYTES", "4k")
+    looks = 0
+    whole = cache_directory._stored
+
+    def counted(directory: Path) -> object:
+        nonlocal looks
+        looks += 1
+        return whole(directory)
+
+    monkeypatch.setattr(cache_directory, "_stored", counted)
+    room = cache_directory.Room()
+
+    def write(first: int, end: int) -> int:
+        before = looks
+        for n in range(first, end):
+            path = tmp_path / f"{n:032x}.arrow"
+            (cache_directory.part_path(path) if variable == "PART" else path).write_bytes(b"x" * 10)
+            room.wrote(path)
+        return looks - before
+
+    write(1, 401)
+    assert write(401, 801) <= 10 * (1 + 6)
+    use = cache_directory.disk_use(tmp_path)
+    assert 3600 <= use.bytes + use.part_bytes <= 4000
 
 
 def test_no_new_file_makes_a_directory_exceed_its_bounds(
