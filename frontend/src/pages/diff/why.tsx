@@ -41,7 +41,9 @@ export function Parameters({ parameters }: { parameters: readonly DiffParameter[
         <tbody>
           {parameters.slice(0, MOST_PARAMETERS).map(({ name, source, base, now }) => (
             <tr key={`${source} ${name}`} data-key={name}>
-              <td title={t.history.sources[source]}>{name}</td>
+              <td>
+                {name} <small class="muted">{t.history.sources[source]}</small>
+              </td>
               <td class="value">{base ?? MISSING}</td>
               <td class="value">{now ?? MISSING}</td>
             </tr>
