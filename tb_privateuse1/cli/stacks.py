@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,15 +34,25 @@ def _stacks(options: argparse.Namespace) -> int:
 
     source = Path(options.path)
     try:
-        content = source.read_bytes()
-        text = gzip.decompress(content) if content.startswith(_GZIP) else content
-        made = trace_of_stacks(text.decode(errors="replace").splitlines(), options.unit)
+        made = trace_of_stacks(
+            _unpacked(source).decode(errors="replace").splitlines(), options.unit
+        )
         folder = Path(options.output)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{source.name.partition('.')[0] or 'stacks'}.1.pt.trace.json"
         path.write_text(json.dumps(made), encoding="utf-8")
-    except (OSError, EOFError) as error:
+    except OSError as error:
         raise UsageError(f"{source} or {options.output}: {error}") from error
     print(f"{path}\nNext: tensorboard --logdir {folder}, page Flame graph; or")
     print(f"tb-privateuse1 view flame {path}")
     return 0
+
+
+def _unpacked(source: Path) -> bytes:
+    content = source.read_bytes()
+    if not content.startswith(_GZIP):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UsageError(f"{source} is a damaged gzip file: {error}") from error

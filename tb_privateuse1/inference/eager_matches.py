@@ -26,6 +26,9 @@ MARK = "(matched with an eager run)"
 
 _FEWEST = 8
 """Kernels of a block: fewer follow one another by chance, as in any two layers of a network."""
+_FEWEST_NAMES = 2
+"""Of kernels in a block: one kernel again and again is any loop of any program. A plain network may
+have no more than two, a product and an activation by turns."""
 _LEAST = 0.5
 """Of a replay's kernels: a block of less is another program with a part in common."""
 _BASE = np.uint64(0x9E3779B97F4A7C15)
@@ -96,7 +99,8 @@ def _ordered(trace: Trace, rows: I64) -> I64:
 def longest_block(names: I64, wanted: I64) -> _Block | None:
     """Return the longest part of ``wanted`` that is in ``names`` as it is; None of too few.
 
-    None, too, if two parts of the greatest length are there: nothing tells which one it is.
+    None, too, if two parts of the greatest length are there, or if its places overlap: nothing
+    tells which one it is.
     """
     least = max(_FEWEST, int(np.ceil(_LEAST * len(wanted))))
     most = min(len(wanted), len(names))
@@ -115,6 +119,9 @@ def longest_block(names: I64, wanted: I64) -> _Block | None:
         return None
     length, parts, places = best
     own = wanted[parts[0] : parts[0] + length]
+    # Places apart are no more kernels than there are: the tables of a block stay that small.
+    if len(np.unique(own)) < _FEWEST_NAMES or (np.diff(places) < length).any():
+        return None
     equal = [place for place in places.tolist() if (names[place : place + length] == own).all()]
     return _Block(int(parts[0]), length, np.array(equal, np.int64)) if equal else None
 

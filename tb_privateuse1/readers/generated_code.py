@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from tb_privateuse1.readers.raw import KernelSource
 
 _KERNEL = re.compile(
-    r"^(?P<about>(?:#[^\n]*\n)*)(?P<name>\w+) = async_compile\.\w+\("
+    r"^(?P<name>\w+) = async_compile\.\w+\("
     r"[^\n]*?r?(?P<quote>'''|\"\"\")(?P<text>.*?)(?P=quote)",
     re.MULTILINE | re.DOTALL,
 )
 
 
 def kernels(file: str, text: str) -> Iterator[KernelSource]:
-    """Yield the kernels of a generated file."""
+    """Yield the kernels of a generated file, each with the comments in front of it."""
+    end = 0
     for match in _KERNEL.finditer(text):
-        about, body = match["about"], match["text"].strip("\n")
-        yield KernelSource(match["name"], file, f"{about}{body}\n")
+        # In the pattern, each line of a long comment would start another search of the rest.
+        lines = text[end : match.start()].split("\n")[bool(end) : -1]
+        about = [*takewhile(lambda line: line.startswith("#"), reversed(lines))]
+        body = match["text"].strip("\n")
+        yield KernelSource(match["name"], file, "\n".join([*reversed(about), body, ""]))
+        end = match.end()

@@ -12,16 +12,26 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tb_privateuse1.analysis.work.announced_attention import LABELED
+from tb_privateuse1.analysis.work.announced_attention import LABELED, MOST_DIGITS
 
 Kind = Literal["prefill", "decode", "mixed", "unknown"]
 
-_SUMS = r"(?P<{0}>\d+)\((?P<{0}_sizes>\w*)\)"
+_COUNT = rf"(?<!\d)\d{{1,{MOST_DIGITS}}}(?!\d)"
+
+
+def _sums(name: str) -> str:
+    """Return the pattern of a phase: its requests, and in parentheses their sums."""
+    return rf"(?P<{name}>{_COUNT})\((?P<{name}_sizes>\w*)\)"
+
+
 _FORMS = (
-    re.compile(rf"execute(?:_\d+)?_context_{_SUMS.format('c')}_generation_{_SUMS.format('g')}"),
-    re.compile(r"(?P<c>\d+) ctx reqs, (?:(?P<c_tokens>\d+) ctx tokens, )?(?P<g>\d+) gen reqs"),
-    re.compile(r"execute_new_(?P<new>\d+)_cached_(?P<cached>\d+)"),
-    re.compile(r"step\[(?P<mode>[A-Z_]+) bs=(?P<bs>\d+)(?: toks=(?P<toks>\d+))?"),
+    re.compile(rf"execute(?:_\d+)?_context_{_sums('c')}_generation_{_sums('g')}"),
+    re.compile(
+        rf"(?P<c>{_COUNT}) ctx reqs, (?:(?P<c_tokens>{_COUNT}) ctx tokens, )?"
+        rf"(?P<g>{_COUNT}) gen reqs"
+    ),
+    re.compile(rf"execute_new_(?P<new>{_COUNT})_cached_(?P<cached>{_COUNT})"),
+    re.compile(rf"step\[(?P<mode>[A-Z_]+) bs=(?P<bs>{_COUNT})(?: toks=(?P<toks>{_COUNT}))?"),
 )
 _WORD = re.compile(r"(?<![a-z])(prefill|decode)(?![a-z])", re.IGNORECASE)
 
@@ -106,7 +116,11 @@ def _sizes(text: str | None, tokens: str | None, requests: int) -> tuple[int | N
     if labeled:
         return labeled.get("sq"), labeled.get("sk")
     first = text.partition("_")[0]  # behind it the squares of the lengths, if any
-    return (int(first) if first.isdecimal() else None), None
+    return (int(first) if _is_count(first) else None), None
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) <= MOST_DIGITS
 
 
 def _sum(first: int | None, second: int | None) -> int | None:

@@ -15,13 +15,15 @@ from msgspec import Struct
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
 from tb_privateuse1.analysis.work.call_work import Work, read_of
 from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.analysis.work.registry import checked, reduced_name
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import ANNOTATION, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32
 
-LABELED = re.compile(r"(?<![a-z])(sq|sk|sqsq|sqsk)(\d+)")
+MOST_DIGITS = 15
+"""Of a count in an annotation: 1e15 pairs are a prompt of 30 million tokens, more than any has."""
+LABELED = re.compile(rf"(?<![a-z])(sq|sk|sqsq|sqsk)(\d{{1,{MOST_DIGITS}}})(?!\d)")
 """Sums over the requests of a phase: tokens that it computes, keys that they see, and the sums of
 the products of both for each request."""
 
@@ -50,7 +52,8 @@ def announced_lengths(name: str) -> Lengths | None:
         sum(int(sums[label]) for sums in phases) for label in ("sq", "sk", "sqsq", "sqsk")
     )
     # The last of a request's q queries sees all its k keys, each one before it one key less.
-    return Lengths(sq, sk, sqsk - (sqsq - sq) // 2) if sq else None
+    pairs = sqsk - (sqsq - sq) // 2
+    return Lengths(sq, sk, pairs) if sq and pairs >= 0 else None
 
 
 def take_announced(trace: Trace, found: I32, works: list[Work]) -> None:
@@ -86,11 +89,10 @@ def _is_attention(name: str) -> bool:
 
 def _work(call: Arguments, lengths: Lengths) -> Work | None:
     """Return the work of a call in an iteration of these lengths; None if they do not fit."""
-    try:
-        first = _PAGED.get(reduced_name(call.name))
-        return _unified(call, lengths) if first is None else _paged(call, first, lengths)
-    except UnknownWork:
-        return None
+    first = _PAGED.get(reduced_name(call.name))
+    if first is None:
+        return checked(lambda: _unified(call, lengths))
+    return checked(lambda: _paged(call, first, lengths))
 
 
 def _unified(call: Arguments, lengths: Lengths) -> Work:

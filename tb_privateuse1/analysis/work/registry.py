@@ -138,16 +138,16 @@ def model_of(name: str) -> Model | None:
 def work_of(call: Arguments) -> Work | None:
     """Return the work of a call, or None if it is unknown."""
     model = model_of(call.name)
-    return None if model is None else _checked(lambda: model(call))
+    return None if model is None else checked(lambda: model(call))
 
 
 def related_work(call: Arguments, related: Arguments, models: Mapping[str, Related]) -> Work | None:
     """Return the work of a call that lacks what a related call has, or None if it is unknown."""
     model = models.get(reduced_name(call.name))
-    return None if model is None else _checked(lambda: model(call, related))
+    return None if model is None else checked(lambda: model(call, related))
 
 
-def _checked(work: Callable[[], Work]) -> Work | None:
+def checked(work: Callable[[], Work]) -> Work | None:
     """Return a work whose figures fit into a column, or None."""
     try:
         found = work()

@@ -26,8 +26,9 @@ _TITLE = re.compile(r"^(\S.*)\n  Explanation: ", re.MULTILINE)
 _ADVICE = re.compile(r"^  (?:Explanation|Hint): .+$", re.MULTILINE)
 _USER_STACK = "User code traceback:"
 _TRACEBACK = "\nTraceback (most recent call last):"
-_CODE = re.compile(r" {2,}# .*$")
-"""Behind a guard: the line of code that made it, cut off by torch."""
+_CODE = re.compile(r"(?<! ) {2,}+# .*$")
+"""Behind a guard: the line of code that made it, cut off by torch. Only the first of several spaces
+begins it: each of them would start another search of the rest."""
 
 
 class _Frame(Struct):

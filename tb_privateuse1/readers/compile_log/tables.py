@@ -200,7 +200,7 @@ def notes(found: Contents, strings: Strings) -> CompileNotes:
 def _row(one: Compiled, strings: Strings) -> tuple[Any, ...]:
     own = one.metrics or Metrics()
     total = own.entire_frame_compile_time_s
-    if total is None and own.duration_us is not None:
+    if total is None and own.duration_us is not None and 0 <= own.duration_us < _LIMIT:
         total = own.duration_us / 1e6
     failure = own.fail_reason or own.fail_type or ""
     return (

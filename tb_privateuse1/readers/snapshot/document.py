@@ -138,12 +138,11 @@ def _add_segments(listed: Any, size: int, stacks: Stacks, document: Document) ->
     document.blocks = _all_blocks(by_device, size, stacks, document)
     left = size
     for device, segments in sorted(by_device.items()):
+        visited = [*_blocks(segments, left)]
+        left -= len(visited)
         blocks = [
-            block
-            for block in _blocks(segments, left)
-            if type(block) is dict and block.get("state") == _IN_USE
+            block for block in visited if type(block) is dict and block.get("state") == _IN_USE
         ]
-        left -= len(blocks)
         totals = _sizes([segment.get("total_size") for segment in segments])
         document.in_use[device] = InUse(
             address=_numbers([block.get("address") for block in blocks]),
@@ -156,7 +155,10 @@ def _add_segments(listed: Any, size: int, stacks: Stacks, document: Document) ->
 def _all_blocks(
     by_device: Mapping[int, list[dict[Any, Any]]], most: int, stacks: Stacks, document: Document
 ) -> MemoryBlocks:
-    """Return up to ``most`` blocks of all devices' segments, without those of impossible sizes."""
+    """Return the blocks of all devices' segments, without those of impossible sizes.
+
+    At most ``most`` are visited: those that are no blocks count, too, for lists may be shared.
+    """
     places: dict[str, int] = {}
     rows: list[tuple[int, ...]] = []
     blocks: list[dict[Any, Any]] = []
@@ -164,14 +166,17 @@ def _all_blocks(
     for number, (device, segment) in enumerate(segments):
         pool = places.setdefault(_pool(segment), len(places))
         at = _number(segment.get("address"))
-        for block in _list(segment.get("blocks"))[: max(most - len(rows), 0)]:
+        listed = _list(segment.get("blocks"))[:most]
+        most -= len(listed)
+        for block in listed:
             if type(block) is dict and 0 <= (size := _number(block.get("size"))) < _LIMIT:
                 # Before torch 2.1 a block has no address: blocks follow each other.
                 at = _number(block["address"]) if "address" in block else at
-                state = _STATES.get(str(block.get("state")), PENDING)
+                state = block.get("state")
+                state = _STATES.get(state, PENDING) if type(state) is str else PENDING
                 rows.append((device, number, pool, _number(segment.get("stream")), at, size, state))
                 blocks.append(block)
-                at += size
+                at = _behind(at, size)
     columns = np.array(rows, np.int64).reshape(-1, 7).T
     first = len(document.stacks)
     document.stacks.extend(places)
@@ -191,13 +196,22 @@ def _all_blocks(
     return table.take(np.lexsort((table.address, table.segment)))
 
 
+def _behind(address: int, size: int) -> int:
+    """Return the address behind a block; ``MISSING`` if no integer of the column holds it."""
+    end = address + size
+    return end if address != MISSING and end < 1 << 63 else int(MISSING)
+
+
 def _pool(segment: Mapping[Any, Any]) -> str:
     """Return the kind of a segment, with the number of a pool that is not the device's own."""
     kind = segment.get("segment_type")
     own = segment.get("segment_pool_id")
     name = kind if kind in ("small", "large") else "unknown"
-    is_own = type(own) is tuple and any(own)
-    return f"{name} {'.'.join(map(str, own))}" if type(own) is tuple and is_own else name
+    # torch's ``MempoolId_t``; lists in it could be shared, and endless as a text.
+    if type(own) is not tuple or len(own) != 2 or not any(own):
+        return name
+    known = all(type(one) is int and 0 <= one < 1 << 64 for one in own)
+    return f"{name} {own[0]}.{own[1]}" if known else name
 
 
 def _refusals(rows: list[Any], device: int) -> list[Refusal]:

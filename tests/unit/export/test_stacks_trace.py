@@ -83,3 +83,15 @@ def test_deep_stacks_need_no_recursion() -> None:
     made = trace_of_stacks([";".join(f"f{i}" for i in range(1_999)) + " 1"], "samples")
     assert len(made["traceEvents"]) == 2_000
     assert json.dumps(made)
+
+
+@pytest.mark.parametrize("at", [2, 12, -6])
+def test_a_damaged_gzip_is_a_wrong_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], at: int
+) -> None:
+    packed = bytearray(gzip.compress(b"a;b 1\n" * 100))
+    packed[at] ^= 0xFF
+    (tmp_path / "damaged.txt.gz").write_bytes(packed)
+    assert main(["stacks", str(tmp_path / "damaged.txt.gz"), "-o", str(tmp_path / "run")]) == 2
+    assert not (tmp_path / "run").exists()
+    assert "damaged.txt.gz is a damaged gzip file" in capsys.readouterr().err

@@ -130,6 +130,27 @@ def test_the_operators_table_has_what_is_matched() -> None:
     assert {row.name for row in rows} == {f"aten::{name}" for name in NAMES}
 
 
+def test_a_loop_of_one_kernel_is_no_match() -> None:
+    # Eight updates of another tensor are no part of this replay's program.
+    loop = ("add",) * 8
+    t = trace(*eager(10, *loop), *replay(500, 1, *loop))
+    assert paths(t, 8) == [""] * 8
+    turns = ("mm", "relu") * 4
+    t = trace(*eager(10, *turns), *replay(500, 1, *turns))
+    assert ops(t, 8) == [f"aten::{name}" for name in turns]
+
+
+def test_places_that_overlap_are_no_match() -> None:
+    # Which rounds of a longer loop are meant, nothing tells; and all of them would need memory by
+    # the square of the loop's length.
+    rounds = np.tile([1, 2, 3, 4], 6)
+    assert longest_block(rounds, rounds[:16]) is None
+    beside = np.concatenate((rounds[:16], [9], rounds[:16]))
+    found = longest_block(beside, rounds[:16])
+    assert found is not None
+    assert found.places.tolist() == [0, 17]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_block_is_the_longest_one_of_a_search(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -25,3 +25,21 @@ def test_each_assignment_is_a_kernel() -> None:
 
 def test_of_a_cut_file_the_whole_kernels_count() -> None:
     assert [one.name for one in kernels("a.py", TEXT[: TEXT.index("void")])] == ["triton_a"]
+
+
+def test_lines_of_comment_are_read_once() -> None:
+    # By the square of their number these would take hours.
+    comments = "# a\n" * 500_000
+    assert [one.name for one in kernels("a.py", f"{comments}x = 1\n{TEXT}")] == [
+        "triton_a",
+        "cpp_b",
+    ]
+
+
+def test_the_end_of_a_kernel_is_no_comment_of_the_next_one() -> None:
+    first = "a = async_compile.triton('a', '''\n# x\n# y''')\n"
+    text = f"{first}# own\nb = async_compile.triton('b', '''z''')\n"
+    one, two = kernels("a.py", text)
+    assert (one.text, two.text) == ("# x\n# y\n", "# own\nz\n")
+    text = text.replace("# own\n", "")
+    assert [found.text for found in kernels("a.py", text)] == ["# x\n# y\n", "z\n"]

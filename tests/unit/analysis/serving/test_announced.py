@@ -51,6 +51,22 @@ def test_other_names_say_nothing(name: str) -> None:
     assert announced(name) is None
 
 
+@pytest.mark.parametrize("digits", ["9" * 30, "9" * 5000])
+def test_a_count_of_more_digits_than_any_has_is_unknown(digits: str) -> None:
+    for name in (
+        f"step[DECODE bs={digits}]",
+        f"execute_new_{digits}_cached_1",
+        f"executeStep: {digits} ctx reqs, 8 gen reqs",
+        f"execute_context_0(0)_generation_{digits}(1)",
+    ):
+        assert announced(name) is None
+    assert announced(f"step[EXTEND bs=2 toks={digits}]") == Announced("prefill", 2)
+    for sizes in (digits, f"{digits}_1", f"sq{digits}sk5"):
+        found = announced(f"execute_context_0(0)_generation_1({sizes})")
+        assert found is not None
+        assert (found.requests, found.tokens) == (1, None)
+
+
 @pytest.mark.parametrize(
     ("name", "phase"),
     [

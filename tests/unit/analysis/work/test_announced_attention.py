@@ -61,6 +61,10 @@ def test_pairs_of_query_and_key_equal_a_count() -> None:
         "execute_context_1(888_788544)_generation_0(0)",
         "execute_context_0(0)_generation_16(16)",
         "step[DECODE bs=32]",
+        # No length has 16 digits; and a query has no fewer keys than its place in the prompt.
+        f"execute_1_context_1(sq1sk1sqsq1sqsk{10**29})_generation_0(sq0sk0sqsq0sqsk0)",
+        f"execute_1_context_1(sq{'9' * 5000}sk1sqsq1sqsk1)_generation_0(sq0sk0sqsq0sqsk0)",
+        "execute_1_context_1(sq5sk5sqsq25sqsk2)_generation_0(sq0sk0sqsq0sqsk0)",
     ],
 )
 def test_an_annotation_without_all_lengths_has_none(name: str) -> None:
@@ -79,6 +83,14 @@ def test_unified_attention_reads_the_cache_of_all_requests() -> None:
 def test_a_batch_smaller_than_its_annotation_says_is_unknown() -> None:
     q, k = [8, 8, 4], [8, 2, 4]
     recorded = _attention("vllm::unified_attention", q, k, k, q, values=("",) * 4)
+    assert _work(recorded)[0] == MISSING
+
+
+def test_work_that_no_integer_holds_is_unknown() -> None:
+    name = f"execute_1_context_1(sq1sk9sqsq1sqsk{10**15 - 1})_generation_0(sq0sk0sqsq0sqsk0)"
+    q, k = [1, 64, 128], [1, 8, 128]
+    operator = "vllm::unified_attention"
+    recorded = _attention(operator, q, k, k, q, around=name, values=("",) * 4)
     assert _work(recorded)[0] == MISSING
 
 

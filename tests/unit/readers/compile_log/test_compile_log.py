@@ -188,6 +188,13 @@ def test_the_letters_that_torch_chooses_are_no_rank(tmp_path: Path) -> None:
     assert ids(tbp.open(tmp_path).trace()) == []
 
 
+def test_a_duration_that_no_float_holds_is_missing(tmp_path: Path) -> None:
+    trace = beside(tmp_path, START + metrics(duration_us=10**400) + metrics("1/0", duration_us=7))
+    assert codes(trace) == []
+    assert ids(trace) == ["0/0", "1/0"]
+    assert trace.compilations.total_ns.tolist() == [MISSING, 7000]
+
+
 def test_no_damage_of_a_log_stops_the_reading(tmp_path: Path) -> None:
     (packed,) = GOLDEN.glob("*.log.gz")
     text = bytearray(gzip.decompress(packed.read_bytes()))

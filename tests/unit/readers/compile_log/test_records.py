@@ -44,6 +44,12 @@ def test_the_guards_of_a_recompilation() -> None:
     assert records.recompilation(b"[\n1, 2\n]")[0] == ["[\n1, 2\n]".partition("\n")[0]]
 
 
+def test_a_guard_of_many_spaces_is_read_once() -> None:
+    # By the square of their number this would take hours.
+    [reason], *_ = records.recompilation(b"0/0: n" + b" " * 1_000_000 + b"x  # return x")
+    assert reason.startswith("0/0: n  ")
+
+
 def test_long_texts_are_cut() -> None:
     assert len(records.graph_break(b"x" * 10_000).reason) == 4000
 
