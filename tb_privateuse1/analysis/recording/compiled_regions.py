@@ -86,9 +86,9 @@ def recompilations(trace: Trace, within: intervals.Set | None = None) -> tuple[R
 
 def inside_recording(trace: Trace, again: Iterable[Recompilation]) -> intervals.Set:
     """Return when recompilations ran in the recording."""
-    ran = intervals.EMPTY
-    for one in again:
-        ran = intervals.merge(ran, _span(one))
+    known = [one for one in again if MISSING not in (one.start_ns, one.total_ns)]
+    start = np.array([one.start_ns for one in known], np.int64)
+    ran = intervals.union(start, start + np.array([one.total_ns for one in known], np.int64))
     return intervals.intersect(ran, intervals.union(np.array([0]), np.array([trace.end_ns])))
 
 
