@@ -122,7 +122,7 @@ class Compilation(Result, frozen=True):
     cache_misses: int
     cache_bypasses: int
     time_ns: int | None
-    """When a compiler ran, by the log; null without one."""
+    """When a compiler ran, by the log; null without one, or if a start is not known."""
     inside_ns: int | None
     """The part of it in the window."""
 
@@ -150,10 +150,9 @@ def compilation(trace: Trace, *, step: StepOption = None) -> Compilation:
     kinds = trace.compile_notes.kind
     of_graphs = kinds[[trace.text(one) == "graph" for one in trace.compile_notes.reason.tolist()]]
     ran = compiling(trace)
-    logged = len(trace.compilations) > 0
     return Compilation(
         provenance=provenance(trace, window),
-        logged=logged,
+        logged=len(trace.compilations) > 0,
         phases=_phases(rows),
         rows=tuple(rows[:_MOST_ROWS]),
         total_rows=len(rows),
@@ -164,8 +163,8 @@ def compilation(trace: Trace, *, step: StepOption = None) -> Compilation:
         cache_hits=int((of_graphs == CACHE_HIT).sum()),
         cache_misses=int((of_graphs == CACHE_MISS).sum()),
         cache_bypasses=int((of_graphs == CACHE_BYPASS).sum()),
-        time_ns=intervals.length(ran) if logged else None,
-        inside_ns=intervals.length(intervals.intersect(ran, time)) if logged else None,
+        time_ns=None if ran is None else intervals.length(ran),
+        inside_ns=None if ran is None else intervals.length(intervals.intersect(ran, time)),
     )
 
 

@@ -98,9 +98,15 @@ def _span(one: Recompilation) -> intervals.Set:
     return intervals.union(np.array([one.start_ns]), np.array([one.start_ns + one.total_ns]))
 
 
-def compiling(trace: Trace) -> intervals.Set:
-    """Return when the compiler ran by its log, on the trace's clock; it may be before its 0."""
+def compiling(trace: Trace) -> intervals.Set | None:
+    """Return when the compiler ran by its log, on the trace's clock; it may be before its 0.
+
+    None if no duration is known, or one without its start: the log may lack it, and a recording's
+    clock may not be Unix time.
+    """
     found = trace.compilations
-    known = (found.start_ns != MISSING) & (found.total_ns != MISSING)
-    start, total = found.start_ns[known], found.total_ns[known]
+    lasts = found.total_ns != MISSING
+    start, total = found.start_ns[lasts], found.total_ns[lasts]
+    if not len(start) or (start == MISSING).any():
+        return None
     return intervals.union(start, start + total)

@@ -129,3 +129,28 @@ def test_the_part_of_a_step(tmp_path: Path) -> None:
     assert [(row.calls, row.call_ns) for row in whole.rows] == [(2, 30_000)]
     assert [(row.calls, row.call_ns) for row in second.rows] == [(1, 20_000)]
     assert (whole.time_ns, whole.inside_ns, second.inside_ns) == (150_000, 150_000, 50_000)
+
+
+UNPLACED = (
+    (metrics(entire_frame_compile_time_s=2.0), {"baseTimeNanoseconds": 0}),
+    (metrics(entire_frame_compile_time_s=2.0, start_time=None), {}),
+    (metrics(), {}),
+)
+
+
+@pytest.mark.parametrize(("log", "document"), UNPLACED, ids=["clock", "start", "duration"])
+def test_without_starts_nobody_knows_when_the_compiler_ran(
+    tmp_path: Path, log: str, document: dict[str, int]
+) -> None:
+    result = compilation(beside(tmp_path, log, **document))
+    assert (result.time_ns, result.inside_ns) == (None, None)
+
+
+def test_one_start_of_two_does_not_make_the_time_of_both(tmp_path: Path) -> None:
+    logs = (
+        metrics("0/0", entire_frame_compile_time_s=2.0),
+        metrics("0/1", entire_frame_compile_time_s=2.0, start_time=None),
+    )
+    result = compilation(beside(tmp_path, "".join(logs)))
+    assert (result.time_ns, result.inside_ns) == (None, None)
+    assert sum(one.time_ns for one in result.phases) == 4 * 10**9

@@ -56,9 +56,11 @@ function Summary({ result }: { result: Result }) {
   return (
     <>
       <p>
-        <span title={exactDuration(result.time_ns)}>
-          {texts.time(duration(result.time_ns), duration(result.inside_ns))}
-        </span>{" "}
+        {result.time_ns !== null && (
+          <span title={exactDuration(result.time_ns)}>
+            {texts.time(duration(result.time_ns), duration(result.inside_ns))}
+          </span>
+        )}{" "}
         {texts.caches(result.cache_hits, result.cache_misses, result.cache_bypasses)}
       </p>
       {result.failures > 0 && (

@@ -85,6 +85,13 @@ test("phases, graph breaks and compilations", () => {
   expect(of(root, "graph-skips")?.textContent).toContain("cpu device");
 });
 
+test("a compiler whose starts are not known ran for no time that the page names", () => {
+  expect(shown(RESULT).textContent).toContain("The compiler ran for");
+  const root = shown({ ...RESULT, time_ns: null, inside_ns: null });
+  expect(root.textContent).not.toContain("The compiler ran for");
+  expect(root.textContent).toContain("Cache of graphs");
+});
+
 test("without a log the section says how to get one", () => {
   const bare = { ...RESULT, logged: false, phases: [], graph_breaks: [], skips: [], failures: 0 };
   const root = shown(bare);
