@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tb_privateuse1 as tbp
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.compilation import compilation
-from tests.support.compile_logs import beside, metrics, region
+from tests.support.compile_logs import artifact, beside, metrics, region
 from tests.support.make import annotation, op, step, trace
 
 GOLDEN = Path(__file__).parents[2] / "traces" / "without_device" / "compiled"
@@ -131,7 +132,7 @@ def test_the_part_of_a_step(tmp_path: Path) -> None:
     assert (whole.time_ns, whole.inside_ns, second.inside_ns) == (150_000, 150_000, 50_000)
 
 
-UNPLACED = (
+UNPLACED: tuple[tuple[str, dict[str, Any]], ...] = (
     (metrics(entire_frame_compile_time_s=2.0), {"baseTimeNanoseconds": 0}),
     (metrics(entire_frame_compile_time_s=2.0, start_time=None), {}),
     (metrics(), {}),
@@ -140,7 +141,7 @@ UNPLACED = (
 
 @pytest.mark.parametrize(("log", "document"), UNPLACED, ids=["clock", "start", "duration"])
 def test_without_starts_nobody_knows_when_the_compiler_ran(
-    tmp_path: Path, log: str, document: dict[str, int]
+    tmp_path: Path, log: str, document: dict[str, Any]
 ) -> None:
     result = compilation(beside(tmp_path, log, **document))
     assert (result.time_ns, result.inside_ns) == (None, None)
@@ -154,3 +155,23 @@ def test_one_start_of_two_does_not_make_the_time_of_both(tmp_path: Path) -> None
     result = compilation(beside(tmp_path, "".join(logs)))
     assert (result.time_ns, result.inside_ns) == (None, None)
     assert sum(one.time_ns for one in result.phases) == 4 * 10**9
+
+
+def test_the_cache_of_a_row_is_that_of_its_graphs(tmp_path: Path) -> None:
+    """AOTAutograd's own cache is another one; a graph that missed had to be compiled."""
+    caches = {
+        "0/0": ("fx_graph_cache_miss", "aotautograd_cache_hit"),
+        "1/0": ("aotautograd_cache_hit",),
+        "2/0": ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"),
+        "3/0": ("fx_graph_cache_bypass", "fx_graph_cache_hit"),
+        "4/0": ("aotautograd_cache_miss", "fx_graph_cache_hit"),
+    }
+    logs = [
+        metrics(name, entire_frame_compile_time_s=1.0)
+        + "".join(artifact(note, "{}", name) for note in notes)
+        for name, notes in caches.items()
+    ]
+    result = compilation(beside(tmp_path, "".join(logs)))
+    found = {row.compile_id: row.cache for row in result.rows}
+    assert found == {"0/0": "miss", "1/0": None, "2/0": "miss", "3/0": "bypass", "4/0": "hit"}
+    assert (result.cache_hits, result.cache_misses, result.cache_bypasses) == (3, 2, 2)

@@ -15,7 +15,7 @@ from tests.support.program import found
 from tests.support.sized import FP32, SizedProgram, full, recorded
 
 X = full(512, 512, dtype=FP32)
-ROWS = {"Input Strides": [[4, 1], []]}
+ROWS: dict[str, Any] = {"Input Strides": [[4, 1], []]}
 DENSE = {"Input Strides": [[512, 1], []]}
 Work = Callable[[SizedProgram], None]
 
