@@ -85,6 +85,12 @@ test("phases, graph breaks and compilations", () => {
   expect(of(root, "graph-skips")?.textContent).toContain("cpu device");
 });
 
+test("the compiler's time is that of the chosen part, as its help says", () => {
+  const root = shown(RESULT);
+  expect(root.textContent).toContain("of it in the chosen part.");
+  expect(root.innerHTML).not.toContain("in the recording");
+});
+
 test("a compiler whose starts are not known ran for no time that the page names", () => {
   expect(shown(RESULT).textContent).toContain("The compiler ran for");
   const root = shown({ ...RESULT, time_ns: null, inside_ns: null });

@@ -19,7 +19,7 @@ def again(start_ns: int, total_ns: int) -> Recompilation:
 
 def test_recompilations_are_joined_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some overlap, one has no start; the first and the last are cut at the recording."""
-    spans = [again(-SECOND_NS, SECOND_NS + 10), again(MISSING, 50)]
+    spans = [again(-SECOND_NS, SECOND_NS + 10), again(int(MISSING), 50)]
     spans += [again(100 * i, 150 if i % 2 else 50) for i in range(1, 101)]
     unions: list[int] = []
     union = intervals.union

@@ -5,7 +5,7 @@ export const compilation = {
   title: "Compilation",
   note: (compilations: number, again: number, breaks: number) =>
     `${plural(compilations, "compilation", "compilations")}, ${again} of them again; ${plural(breaks, "graph break", "graph breaks")}`,
-  time: (all: string, inside: string) => `The compiler ran for ${all}, ${inside} of it in the recording.`,
+  time: (all: string, inside: string) => `The compiler ran for ${all}, ${inside} of it in the chosen part.`,
   failures: (count: number) =>
     `${plural(count, "compilation", "compilations")} gave no code: such a function runs without the compiler.`,
   caches: (hits: number, misses: number, bypasses: number) =>
@@ -28,7 +28,7 @@ export const compilation = {
     place: "Where",
     function: "Function",
     reason: { title: "Reason", help: "The tooltip has torch's explanation and hints." },
-    calls: { title: "Calls", help: "Calls of the broken code in the recording." },
+    calls: { title: "Calls", help: "Calls of the broken code in the chosen part." },
   },
   skips: (count: number) => `${plural(count, "graph runs", "graphs run")} without a CUDA graph`,
   code: { noun: "compilation", nouns: "compilations" },
@@ -45,7 +45,10 @@ export const compilation = {
     },
     failure: { title: "Gave no code", help: "Why; the function then runs without the compiler." },
     total: { title: "Compile time" },
-    inside: { title: "In recording", help: "The part of the compile time in the recording." },
+    inside: {
+      title: "Inside",
+      help: "The part of the compile time in the chosen part: a step, or the whole recording.",
+    },
     dynamo: { title: "Dynamo" },
     aot: { title: "AOT", help: "AOTAutograd, or loading from the cache." },
     inductor: { title: "Inductor" },
