@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
@@ -115,7 +116,10 @@ class Compilation(Result, frozen=True):
     """In the order of the log, at most 5,000; those that only the recording has are last."""
     total_rows: int
     graph_breaks: tuple[GraphBreak, ...]
+    """At most 5,000, like ``skips``."""
+    total_breaks: int
     skips: tuple[GraphSkip, ...]
+    total_skips: int
     recompilations: int
     failures: int
     """Compilations that gave no code."""
@@ -158,8 +162,10 @@ def compilation(trace: Trace, *, step: StepOption = None) -> Compilation:
         phases=_phases(rows),
         rows=tuple(rows[:_MOST_ROWS]),
         total_rows=len(rows),
-        graph_breaks=tuple(_breaks(trace, calls))[:_MOST_ROWS],
-        skips=tuple(_skips(trace))[:_MOST_ROWS],
+        graph_breaks=tuple(itertools.islice(_breaks(trace, calls), _MOST_ROWS)),
+        total_breaks=int((kinds == GRAPH_BREAK).sum()),
+        skips=tuple(itertools.islice(_skips(trace), _MOST_ROWS)),
+        total_skips=int((kinds == GRAPH_SKIP).sum()),
         recompilations=int((kinds == RECOMPILATION).sum()),
         failures=sum(row.failure is not None for row in rows),
         cache_hits=int((of_graphs == CACHE_HIT).sum()),

@@ -10,8 +10,9 @@ import pytest
 
 import tb_privateuse1 as tbp
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import compilation as view
 from tb_privateuse1.views.compilation import compilation
-from tests.support.compile_logs import artifact, beside, metrics, region
+from tests.support.compile_logs import BREAK, artifact, beside, metrics, region
 from tests.support.make import annotation, op, step, trace
 
 GOLDEN = Path(__file__).parents[2] / "traces" / "without_device" / "compiled"
@@ -175,3 +176,18 @@ def test_the_cache_of_a_row_is_that_of_its_graphs(tmp_path: Path) -> None:
     found = {row.compile_id: row.cache for row in result.rows}
     assert found == {"0/0": "miss", "1/0": None, "2/0": "miss", "3/0": "bypass", "4/0": "hit"}
     assert (result.cache_hits, result.cache_misses, result.cache_bypasses) == (3, 2, 2)
+
+
+def test_what_is_cut_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = [
+        metrics(f"{one}/0", cudagraph_skip_reason="cpu device")
+        + artifact("dynamo_graph_break_reason", BREAK, f"{one}/0")
+        for one in range(3)
+    ]
+    recording = beside(tmp_path, "".join(logs))
+    whole = compilation(recording)
+    monkeypatch.setattr(view, "_MOST_ROWS", 1)
+    cut = compilation(recording)
+    for one, shown in ((whole, 3), (cut, 1)):
+        assert (len(one.rows), len(one.graph_breaks), len(one.skips)) == (shown, shown, shown)
+        assert (one.total_rows, one.total_breaks, one.total_skips) == (3, 3, 3)

@@ -27,11 +27,12 @@ export const compilation: Translation<typeof english.compilation> = {
     title: (breaks) => `${count(breaks)} 处图中断`,
     place: "位置",
     function: "函数",
-    reason: { title: "原因", help: "提示中有 torch 的说明与建议。" },
+    reason: { title: "原因", help: "展开可查看 torch 的说明与建议。" },
     calls: { title: "调用次数", help: "所选部分中被中断代码的调用次数。" },
   },
   skips: (skips) => `${count(skips)} 个图未使用 CUDA Graph 运行`,
   code: { noun: "次编译", nouns: "次编译" },
+  leftOut: (rows) => `另有 ${count(rows)} 项未显示。`,
   backward: "反向",
   columns: {
     id: { title: "编号", help: "函数代码的编号，以及其编译的编号；← 表示反向。" },

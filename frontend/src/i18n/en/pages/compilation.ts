@@ -27,11 +27,12 @@ export const compilation = {
     title: (count: number) => plural(count, "graph break", "graph breaks"),
     place: "Where",
     function: "Function",
-    reason: { title: "Reason", help: "The tooltip has torch's explanation and hints." },
+    reason: { title: "Reason", help: "Open one for torch's explanation and hints." },
     calls: { title: "Calls", help: "Calls of the broken code in the chosen part." },
   },
   skips: (count: number) => `${plural(count, "graph runs", "graphs run")} without a CUDA graph`,
   code: { noun: "compilation", nouns: "compilations" },
+  leftOut: (rows: number) => `${plural(rows, "more is", "more are")} not shown.`,
   backward: "backward",
   columns: {
     id: {
