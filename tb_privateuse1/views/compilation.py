@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
@@ -20,6 +21,7 @@ from tb_privateuse1.trace.recorded_metadata import (
     GRAPH_SKIP,
     RECOMPILATION,
 )
+from tb_privateuse1.trace.table import Bools
 from tb_privateuse1.views.result import Provenance, Result, provenance
 from tb_privateuse1.views.shared_options import StepOption, chosen_window
 
@@ -31,7 +33,8 @@ Phase = Literal["dynamo", "aot", "inductor", "codegen"]
 ``inductor`` lowers and schedules them, ``codegen`` writes and builds kernels."""
 PHASES: tuple[Phase, ...] = get_args(Phase)
 Cache = Literal["hit", "miss", "bypass"]
-_CACHES: dict[int, Cache] = {CACHE_HIT: "hit", CACHE_MISS: "miss", CACHE_BYPASS: "bypass"}
+_CACHES: dict[int, Cache] = {CACHE_MISS: "miss", CACHE_BYPASS: "bypass", CACHE_HIT: "hit"}
+"""The first one counts of a compilation's graphs: what one of them missed was compiled."""
 
 
 class CompiledCode(Struct, frozen=True):
@@ -113,7 +116,10 @@ class Compilation(Result, frozen=True):
     """In the order of the log, at most 5,000; those that only the recording has are last."""
     total_rows: int
     graph_breaks: tuple[GraphBreak, ...]
+    """At most 5,000, like ``skips``."""
+    total_breaks: int
     skips: tuple[GraphSkip, ...]
+    total_skips: int
     recompilations: int
     failures: int
     """Compilations that gave no code."""
@@ -122,7 +128,7 @@ class Compilation(Result, frozen=True):
     cache_misses: int
     cache_bypasses: int
     time_ns: int | None
-    """When a compiler ran, by the log; null without one."""
+    """When a compiler ran, by the log; null without one, or if a start is not known."""
     inside_ns: int | None
     """The part of it in the window."""
 
@@ -148,24 +154,25 @@ def compilation(trace: Trace, *, step: StepOption = None) -> Compilation:
     time = _time(trace, window)
     rows = [*_logged(trace, calls, time), *_unlogged(trace, calls)]
     kinds = trace.compile_notes.kind
-    of_graphs = kinds[[trace.text(one) == "graph" for one in trace.compile_notes.reason.tolist()]]
+    of_graphs = kinds[_of_graphs(trace)]
     ran = compiling(trace)
-    logged = len(trace.compilations) > 0
     return Compilation(
         provenance=provenance(trace, window),
-        logged=logged,
+        logged=len(trace.compilations) > 0,
         phases=_phases(rows),
         rows=tuple(rows[:_MOST_ROWS]),
         total_rows=len(rows),
-        graph_breaks=tuple(_breaks(trace, calls))[:_MOST_ROWS],
-        skips=tuple(_skips(trace))[:_MOST_ROWS],
+        graph_breaks=tuple(itertools.islice(_breaks(trace, calls), _MOST_ROWS)),
+        total_breaks=int((kinds == GRAPH_BREAK).sum()),
+        skips=tuple(itertools.islice(_skips(trace), _MOST_ROWS)),
+        total_skips=int((kinds == GRAPH_SKIP).sum()),
         recompilations=int((kinds == RECOMPILATION).sum()),
         failures=sum(row.failure is not None for row in rows),
         cache_hits=int((of_graphs == CACHE_HIT).sum()),
         cache_misses=int((of_graphs == CACHE_MISS).sum()),
         cache_bypasses=int((of_graphs == CACHE_BYPASS).sum()),
-        time_ns=intervals.length(ran) if logged else None,
-        inside_ns=intervals.length(intervals.intersect(ran, time)) if logged else None,
+        time_ns=None if ran is None else intervals.length(ran),
+        inside_ns=None if ran is None else intervals.length(intervals.intersect(ran, time)),
     )
 
 
@@ -207,7 +214,6 @@ def _logged(trace: Trace, calls: dict[str, _Call], time: intervals.Set) -> Itera
         backward = bool(found.backward[row])
         notes = noted.get(compile_id, {}) if not backward else {}
         again = notes.get(RECOMPILATION)
-        caches = [notes[kind] for kind in _CACHES if kind in notes]
         call = _Call() if backward else calls.get(compile_id, _Call())
         dynamo, aot, inductor, codegen = _own_times(trace, row, backward=backward)
         yield CompiledCode(
@@ -223,7 +229,7 @@ def _logged(trace: Trace, calls: dict[str, _Call], time: intervals.Set) -> Itera
             inductor_ns=inductor,
             codegen_ns=codegen,
             inside_ns=int(inside[row]) if known[row] else None,
-            cache=_CACHES[int(trace.compile_notes.kind[caches[0][-1]])] if caches else None,
+            cache=next((name for kind, name in _CACHES.items() if kind in notes), None),
             guards=_number(int(found.guards[row])),
             operators=_number(int(found.operators[row])),
             reason=_text(trace, int(trace.compile_notes.reason[again[0]])) if again else None,
@@ -259,14 +265,21 @@ def _unlogged(trace: Trace, calls: dict[str, _Call]) -> Iterable[CompiledCode]:
 
 
 def _noted(trace: Trace) -> dict[str, dict[int, list[int]]]:
-    """Return the rows of the notes by compile id and kind."""
+    """Return the rows of the notes by compile id and kind; of caches those of graphs."""
     found: dict[str, dict[int, list[int]]] = {}
     notes = trace.compile_notes
-    for row, (kind, name) in enumerate(
-        zip(notes.kind.tolist(), notes.compile_id.tolist(), strict=True)
-    ):
-        found.setdefault(trace.text(name), {}).setdefault(kind, []).append(row)
+    kept = np.flatnonzero(~np.isin(notes.kind, list(_CACHES)) | _of_graphs(trace)).tolist()
+    for row in kept:
+        name = trace.text(notes.compile_id[row])
+        found.setdefault(name, {}).setdefault(int(notes.kind[row]), []).append(row)
     return found
+
+
+def _of_graphs(trace: Trace) -> Bools:
+    """Return which notes of a cache are of Inductor's graphs, not of AOTAutograd's."""
+    notes = trace.compile_notes
+    is_graph = [trace.text(one) == "graph" for one in notes.reason.tolist()]
+    return np.array(is_graph, np.bool_) & np.isin(notes.kind, list(_CACHES))
 
 
 def _own_times(trace: Trace, row: int, *, backward: bool) -> Sequence[int | None]:

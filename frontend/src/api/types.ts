@@ -430,7 +430,9 @@ export interface Compilation {
   rows: CompiledCode[];
   total_rows: number;
   graph_breaks: GraphBreak[];
+  total_breaks: number;
   skips: GraphSkip[];
+  total_skips: number;
   recompilations: number;
   failures: number;
   cache_hits: number;

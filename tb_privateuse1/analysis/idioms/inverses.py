@@ -47,7 +47,7 @@ def inverses(trace: Trace) -> Inverses:
     for at in later.named(*_INVERSES)[:_MOST].tolist():
         call = later.call(at)
         x = None if call is None else call.optional(0)
-        if x is None or len(x.shape) < 2 or x.shape[-1] < _SMALL:
+        if x is None or not x.numel or len(x.shape) < 2 or x.shape[-1] < _SMALL:
             continue
         products, columns = _products(trace, later, at, x)
         if products and columns < 1:

@@ -155,11 +155,13 @@ def _fill(row: int, first: Arguments, second: Arguments) -> _Fill:
     chosen, cut = (first, second) if words[0] == "select" else (second, first)
     if sorted(word == "select" for word in words) != [False, True]:
         raise UnknownWork
-    shape = list(first.tensor(0).shape)
+    shape, whole = first.tensor(0).shape, chosen.tensor(0).shape
+    if not whole:
+        raise UnknownWork
     share, of = cut_share(cut, reduced_name(cut.name))
     length = cut.tensor(0).shape[of]
-    at = chosen.integer(1) % len(chosen.tensor(0).shape)
-    size, index = chosen.tensor(0).shape[at], chosen.integer(2)
+    at = chosen.integer(1) % len(whole)
+    size, index = whole[at], chosen.integer(2)
     if cut.integer(2) != 0 or sorted(shape[:2]) != sorted((size, length)) or index < 0:
         raise UnknownWork
     return _Fill(row, (size, length), index, round(share * length))
@@ -188,14 +190,18 @@ def _padded(trace: Trace, later: LaterCalls) -> Iterator[PaddedBatch]:
 
 
 def _lengthened(call: Arguments) -> tuple[tuple[int, ...], int]:
-    """Return the shape that a call pads to, and the length before, of its first dimension.
+    """Return the shape that a call pads to, and what it keeps of the first dimension's length.
 
-    Raises UnknownWork if it pads others as well, or at the front.
+    A pad of less than 0 cuts. Raises UnknownWork if the call pads other dimensions as well or at
+    the front, or if it keeps nothing.
     """
     shape, pads = call.tensor(0).shape, call.integers(1)
-    if len(pads) != 2 * len(shape) or any(pads[:-1]):
+    if not shape or len(pads) != 2 * len(shape) or any(pads[:-1]):
         raise UnknownWork
-    return (shape[0] + pads[-1], *shape[1:]), shape[0]
+    before, length = shape[0], shape[0] + pads[-1]
+    if length < 1:
+        raise UnknownWork
+    return (length, *shape[1:]), min(before, length)
 
 
 def _run(run: list[tuple[int, tuple[int, ...], int]]) -> Iterator[PaddedBatch]:

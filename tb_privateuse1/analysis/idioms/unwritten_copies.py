@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.idioms.outermost_calls import Key, OutermostCalls, 
 from tb_privateuse1.analysis.idioms.result_tensors import VIEWS
 from tb_privateuse1.analysis.work.arguments import Tensor
 from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.trace.columns import latest_before
+from tb_privateuse1.trace.columns import latest_before, lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -43,12 +43,12 @@ def unwritten_copies(trace: Trace) -> I64:
     }
     least = _written(trace, calls) if copied else {}
     weights = {int(np.prod(shape)) for shape in accumulations(trace).shapes}
-    found = [
-        _of_results(trace, calls, number, key)
+    unwritten = {
+        number: key
         for number, key in copied.items()
         if key[0] < least.get(key[1], key[0] + 1) and key[0] not in weights
-    ]
-    return np.sort(np.concatenate(found)) if found else none
+    }
+    return np.sort(_of_results(trace, calls, unwritten)) if unwritten else none
 
 
 def _called(trace: Trace) -> list[str]:
@@ -97,19 +97,31 @@ def _written(trace: Trace, calls: OutermostCalls) -> dict[str, int]:
     return least
 
 
-def _of_results(trace: Trace, calls: OutermostCalls, number: int, key: Key) -> I64:
-    """Return the rows of a call whose tensor another operator made last, in its step and thread."""
+def _of_results(trace: Trace, calls: OutermostCalls, copied: dict[int, Key]) -> I64:
+    """Return the rows of calls whose tensor another operator made last, in its step and thread.
+
+    ``copied`` has by call the key of its tensor. All keys are looked up in one order, by key and
+    then by place.
+    """
+    ids = {key: i for i, key in enumerate(dict.fromkeys(copied.values()))}
     makes, views = (np.zeros(len(calls.calls), np.bool_) for _ in range(2))
+    given, made = (np.full(len(calls.calls), NONE, np.int64) for _ in range(2))
+    for number, key in copied.items():
+        given[number] = ids[key]
     for i, call in enumerate(calls.calls):
-        if call.result == key:
+        if call.result in ids:
+            made[i] = ids[call.result]
             makes[i] = call.word not in (*VIEWS, "clone")
-            is_part = call.word in VIEWS and call.reads[:1] != (key,)
+            is_part = call.word in VIEWS and call.reads[:1] != (call.result,)
             views[i] = is_part or call.word == "clone"  # no results of their own
-    places = np.flatnonzero((calls.call == number) & ~calls.ends)
+    places = np.flatnonzero((given[calls.call] != NONE) & ~calls.ends)
     sources = np.flatnonzero((makes | views)[calls.call])
-    at = latest_before(sources, places)
-    known = at != NONE
-    source, places = sources[at[known]], places[known]
+    count = len(calls.rows)
+    order = np.sort(made[calls.call[sources]] * count + sources)
+    of = given[calls.call[places]]
+    at = latest_before(order, of * count + places)
+    known = lookup(order, at, NONE) // count == of
+    source, places = order[at[known]] % count, places[known]
     good = makes[calls.call[source]] & (calls.thread[source] == calls.thread[places])
     step = trace.ops.step[calls.rows]
     rows: I64 = calls.rows[places[good & (step[source] == step[places])]]

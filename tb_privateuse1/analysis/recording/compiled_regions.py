@@ -86,9 +86,9 @@ def recompilations(trace: Trace, within: intervals.Set | None = None) -> tuple[R
 
 def inside_recording(trace: Trace, again: Iterable[Recompilation]) -> intervals.Set:
     """Return when recompilations ran in the recording."""
-    ran = intervals.EMPTY
-    for one in again:
-        ran = intervals.merge(ran, _span(one))
+    known = [one for one in again if MISSING not in (one.start_ns, one.total_ns)]
+    start = np.array([one.start_ns for one in known], np.int64)
+    ran = intervals.union(start, start + np.array([one.total_ns for one in known], np.int64))
     return intervals.intersect(ran, intervals.union(np.array([0]), np.array([trace.end_ns])))
 
 
@@ -98,9 +98,15 @@ def _span(one: Recompilation) -> intervals.Set:
     return intervals.union(np.array([one.start_ns]), np.array([one.start_ns + one.total_ns]))
 
 
-def compiling(trace: Trace) -> intervals.Set:
-    """Return when the compiler ran by its log, on the trace's clock; it may be before its 0."""
+def compiling(trace: Trace) -> intervals.Set | None:
+    """Return when the compiler ran by its log, on the trace's clock; it may be before its 0.
+
+    None if no duration is known, or one without its start: the log may lack it, and a recording's
+    clock may not be Unix time.
+    """
     found = trace.compilations
-    known = (found.start_ns != MISSING) & (found.total_ns != MISSING)
-    start, total = found.start_ns[known], found.total_ns[known]
+    lasts = found.total_ns != MISSING
+    start, total = found.start_ns[lasts], found.total_ns[lasts]
+    if not len(start) or (start == MISSING).any():
+        return None
     return intervals.union(start, start + total)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tb_privateuse1 as tbp
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import compilation as view
 from tb_privateuse1.views.compilation import compilation
-from tests.support.compile_logs import beside, metrics, region
+from tests.support.compile_logs import BREAK, artifact, beside, metrics, region
 from tests.support.make import annotation, op, step, trace
 
 GOLDEN = Path(__file__).parents[2] / "traces" / "without_device" / "compiled"
@@ -129,3 +131,63 @@ def test_the_part_of_a_step(tmp_path: Path) -> None:
     assert [(row.calls, row.call_ns) for row in whole.rows] == [(2, 30_000)]
     assert [(row.calls, row.call_ns) for row in second.rows] == [(1, 20_000)]
     assert (whole.time_ns, whole.inside_ns, second.inside_ns) == (150_000, 150_000, 50_000)
+
+
+UNPLACED: tuple[tuple[str, dict[str, Any]], ...] = (
+    (metrics(entire_frame_compile_time_s=2.0), {"baseTimeNanoseconds": 0}),
+    (metrics(entire_frame_compile_time_s=2.0, start_time=None), {}),
+    (metrics(), {}),
+)
+
+
+@pytest.mark.parametrize(("log", "document"), UNPLACED, ids=["clock", "start", "duration"])
+def test_without_starts_nobody_knows_when_the_compiler_ran(
+    tmp_path: Path, log: str, document: dict[str, Any]
+) -> None:
+    result = compilation(beside(tmp_path, log, **document))
+    assert (result.time_ns, result.inside_ns) == (None, None)
+
+
+def test_one_start_of_two_does_not_make_the_time_of_both(tmp_path: Path) -> None:
+    logs = (
+        metrics("0/0", entire_frame_compile_time_s=2.0),
+        metrics("0/1", entire_frame_compile_time_s=2.0, start_time=None),
+    )
+    result = compilation(beside(tmp_path, "".join(logs)))
+    assert (result.time_ns, result.inside_ns) == (None, None)
+    assert sum(one.time_ns for one in result.phases) == 4 * 10**9
+
+
+def test_the_cache_of_a_row_is_that_of_its_graphs(tmp_path: Path) -> None:
+    """AOTAutograd's own cache is another one; a graph that missed had to be compiled."""
+    caches = {
+        "0/0": ("fx_graph_cache_miss", "aotautograd_cache_hit"),
+        "1/0": ("aotautograd_cache_hit",),
+        "2/0": ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"),
+        "3/0": ("fx_graph_cache_bypass", "fx_graph_cache_hit"),
+        "4/0": ("aotautograd_cache_miss", "fx_graph_cache_hit"),
+    }
+    logs = [
+        metrics(name, entire_frame_compile_time_s=1.0)
+        + "".join(artifact(note, "{}", name) for note in notes)
+        for name, notes in caches.items()
+    ]
+    result = compilation(beside(tmp_path, "".join(logs)))
+    found = {row.compile_id: row.cache for row in result.rows}
+    assert found == {"0/0": "miss", "1/0": None, "2/0": "miss", "3/0": "bypass", "4/0": "hit"}
+    assert (result.cache_hits, result.cache_misses, result.cache_bypasses) == (3, 2, 2)
+
+
+def test_what_is_cut_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = [
+        metrics(f"{one}/0", cudagraph_skip_reason="cpu device")
+        + artifact("dynamo_graph_break_reason", BREAK, f"{one}/0")
+        for one in range(3)
+    ]
+    recording = beside(tmp_path, "".join(logs))
+    whole = compilation(recording)
+    monkeypatch.setattr(view, "_MOST_ROWS", 1)
+    cut = compilation(recording)
+    for one, shown in ((whole, 3), (cut, 1)):
+        assert (len(one.rows), len(one.graph_breaks), len(one.skips)) == (shown, shown, shown)
+        assert (one.total_rows, one.total_breaks, one.total_skips) == (3, 3, 3)

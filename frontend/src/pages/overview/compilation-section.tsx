@@ -1,6 +1,6 @@
 // Compilation: what was compiled, why again, where graphs break, and what the calls take.
 import { useMemo, useState } from "preact/hooks";
-import type { Compilation as Result, CompiledCode, Overview } from "../../api/types";
+import type { Compilation as Result, CompiledCode, GraphBreak, Overview } from "../../api/types";
 import { count, duration, exactDuration } from "../../lib/format";
 import { withoutFolders } from "../../lib/python-stack";
 import { toInterval } from "../../state/links";
@@ -30,12 +30,12 @@ export function CompilationSection({ latest, base }: SectionProps) {
 }
 
 export function Content({ result, end, isLate }: { result: Result; end: number; isLate: boolean }) {
-  const { logged, total_rows, recompilations, graph_breaks } = result;
+  const { logged, total_rows, recompilations, total_breaks } = result;
   return (
     <section data-testid="compilation" data-value={total_rows} aria-busy={isLate}>
       <h2>
         {texts.title}{" "}
-        {logged && <small class="muted">{texts.note(total_rows, recompilations, graph_breaks.length)}</small>}
+        {logged && <small class="muted">{texts.note(total_rows, recompilations, total_breaks)}</small>}
       </h2>
       {logged ? (
         <Summary result={result} />
@@ -56,9 +56,11 @@ function Summary({ result }: { result: Result }) {
   return (
     <>
       <p>
-        <span title={exactDuration(result.time_ns)}>
-          {texts.time(duration(result.time_ns), duration(result.inside_ns))}
-        </span>{" "}
+        {result.time_ns !== null && (
+          <span title={exactDuration(result.time_ns)}>
+            {texts.time(duration(result.time_ns), duration(result.inside_ns))}
+          </span>
+        )}{" "}
         {texts.caches(result.cache_hits, result.cache_misses, result.cache_bypasses)}
       </p>
       {result.failures > 0 && (
@@ -86,12 +88,12 @@ function Summary({ result }: { result: Result }) {
   );
 }
 
-function Breaks({ result: { graph_breaks } }: { result: Result }) {
+function Breaks({ result: { graph_breaks, total_breaks } }: { result: Result }) {
   const { breaks } = texts;
   if (graph_breaks.length === 0) return null;
   return (
     <>
-      <h3>{breaks.title(graph_breaks.length)}</h3>
+      <h3>{breaks.title(total_breaks)}</h3>
       <table class="plain" data-testid="graph-breaks">
         <HeadRow
           of={[
@@ -110,13 +112,37 @@ function Breaks({ result: { graph_breaks } }: { result: Result }) {
               <td>
                 <code>{one.function ?? one.compile_id}</code>
               </td>
-              <td title={one.advice ?? undefined}>{one.reason}</td>
+              <td>
+                <Reason {...one} />
+              </td>
               <td class="number">{count(one.calls)}</td>
             </tr>
           ))}
         </tbody>
       </table>
+      <LeftOut rows={total_breaks - graph_breaks.length} />
     </>
+  );
+}
+
+/** Why a graph ends; torch's advice opens below it. */
+function Reason({ reason, advice }: GraphBreak) {
+  if (advice === null) return <>{reason}</>;
+  return (
+    <details>
+      <summary>{reason}</summary>
+      <p class="break-advice muted">{advice}</p>
+    </details>
+  );
+}
+
+/** How many rows the result does not have. */
+function LeftOut({ rows }: { rows: number }) {
+  if (rows <= 0) return null;
+  return (
+    <p class="muted" data-testid="left-out">
+      {texts.leftOut(rows)}
+    </p>
   );
 }
 
@@ -133,26 +159,29 @@ function Place({ file, line, name }: PlaceProps) {
 }
 
 /** The order is the table's own: that in the address is of the steps. */
-function Code({ result: { rows, logged }, end }: { result: Result; end: number }) {
+function Code({ result: { rows, total_rows, logged }, end }: { result: Result; end: number }) {
   const [sort, setSort] = useState<string | null>(null);
   const [filter, setFilter] = useState<string | null>(null);
   const columns = useMemo(() => columnsOf(end), [end]);
   return (
-    <div class="steptable compiled-code" style={{ "--rows": Math.min(MOST_TABLE_ROWS, rows.length + 2) }}>
-      <Table
-        name="compilation"
-        {...texts.code}
-        columns={columns}
-        rows={rows}
-        rowKey={(row) => row.compile_id + row.backward}
-        sort={sort}
-        filter={filter}
-        onSort={setSort}
-        onFilter={setFilter}
-        defaultSort={logged ? "-total_ns" : "-call_ns"}
-        hideUniform
-      />
-    </div>
+    <>
+      <div class="steptable compiled-code" style={{ "--rows": Math.min(MOST_TABLE_ROWS, rows.length + 2) }}>
+        <Table
+          name="compilation"
+          {...texts.code}
+          columns={columns}
+          rows={rows}
+          rowKey={(row) => row.compile_id + row.backward}
+          sort={sort}
+          filter={filter}
+          onSort={setSort}
+          onFilter={setFilter}
+          defaultSort={logged ? "-total_ns" : "-call_ns"}
+          hideUniform
+        />
+      </div>
+      <LeftOut rows={total_rows - rows.length} />
+    </>
   );
 }
 
@@ -198,11 +227,11 @@ const columnsOf = (end: number): readonly Column<CompiledCode>[] => [
 /** About how long the first call is: the mean of all. */
 const firstCall = (row: CompiledCode): number => Math.max(1, Math.round(row.call_ns / row.calls));
 
-function Skips({ result: { skips } }: { result: Result }) {
+function Skips({ result: { skips, total_skips } }: { result: Result }) {
   if (skips.length === 0) return null;
   return (
     <details>
-      <summary data-testid="open-skips">{texts.skips(skips.length)}</summary>
+      <summary data-testid="open-skips">{texts.skips(total_skips)}</summary>
       <ul data-testid="graph-skips">
         {skips.map(({ compile_id, reason }, i) => (
           <li key={i} data-key={compile_id}>
@@ -210,6 +239,7 @@ function Skips({ result: { skips } }: { result: Result }) {
           </li>
         ))}
       </ul>
+      <LeftOut rows={total_skips - skips.length} />
     </details>
   );
 }

@@ -55,7 +55,9 @@ const RESULT = {
       calls: 4,
     },
   ],
+  total_breaks: 1,
   skips: [{ compile_id: "0/0", reason: "cpu device" }],
+  total_skips: 1,
   recompilations: 1,
   failures: 1,
   cache_hits: 0,
@@ -79,10 +81,40 @@ test("phases, graph breaks and compilations", () => {
   expect(of(root, "compile-phases")?.querySelector('[data-key="dynamo"]')?.textContent).toContain("1.00 s");
   const broken = of(root, "graph-breaks");
   expect(broken?.textContent).toContain("train.py:14");
-  expect(broken?.querySelector('[title="Hint: avoid it"]')?.textContent).toBe("Failed to trace print");
+  const hint = broken?.querySelector("details");
+  expect(hint?.querySelector("summary")?.textContent).toBe("Failed to trace print");
+  expect(hint?.textContent).toContain("Hint: avoid it");
   expect(of(root, "table-compilation")?.getAttribute("data-rows")).toBe("2");
   expect(of(root, "compilation-failures")?.getAttribute("data-value")).toBe("1");
   expect(of(root, "graph-skips")?.textContent).toContain("cpu device");
+});
+
+test("a break without advice is a plain line", () => {
+  const plain = { ...RESULT, graph_breaks: RESULT.graph_breaks.map((one) => ({ ...one, advice: null })) };
+  const broken = of(shown(plain), "graph-breaks");
+  expect(broken?.querySelector("details")).toBeNull();
+  expect(broken?.textContent).toContain("Failed to trace print");
+});
+
+test("what is left out is counted", () => {
+  expect(shown(RESULT).textContent).not.toContain("not shown");
+  const root = shown({ ...RESULT, total_rows: 7, total_breaks: 4, total_skips: 2 });
+  expect(of(root, "compilation")?.textContent).toContain("7 compilations, 1 of them again; 4 graph breaks");
+  const left = [...root.querySelectorAll('[data-testid="left-out"]')].map((one) => one.textContent);
+  expect(left).toEqual(["3 more are not shown.", "5 more are not shown.", "1 more is not shown."]);
+});
+
+test("the compiler's time is that of the chosen part, as its help says", () => {
+  const root = shown(RESULT);
+  expect(root.textContent).toContain("of it in the chosen part.");
+  expect(root.innerHTML).not.toContain("in the recording");
+});
+
+test("a compiler whose starts are not known ran for no time that the page names", () => {
+  expect(shown(RESULT).textContent).toContain("The compiler ran for");
+  const root = shown({ ...RESULT, time_ns: null, inside_ns: null });
+  expect(root.textContent).not.toContain("The compiler ran for");
+  expect(root.textContent).toContain("Cache of graphs");
 });
 
 test("without a log the section says how to get one", () => {

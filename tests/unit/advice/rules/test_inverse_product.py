@@ -83,6 +83,12 @@ def kept(run: SizedProgram) -> None:
     inverse(run)
 
 
-@pytest.mark.parametrize("body", [whole_product, scaled, squared, small, kept])
+def empty(run: SizedProgram) -> None:
+    """A batch without matrices."""
+    inverse(run, x=full(0, SIZE, SIZE, dtype=FP32))
+    product(run, full(0, SIZE, SIZE, dtype=FP32), full(SIZE, COLUMNS, dtype=FP32))
+
+
+@pytest.mark.parametrize("body", [whole_product, scaled, squared, small, kept, empty])
 def test_inverses_that_are_needed(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tb_privateuse1.advice.rules.padding import RULE
+from tb_privateuse1.analysis.idioms.padded_batches import padded_batches
 from tests.support.program import found
 from tests.support.sized import FP32, SizedProgram, full, recorded
 
@@ -157,3 +158,33 @@ def test_batches_in_order_of_length_have_no_padding_that_a_sort_removes() -> Non
     mixed = [*SHORT[::2], *LONG[::2]], [*SHORT[1::2], *LONG[1::2]]
     for body in (batches(*mixed), batches(SHORT, LONG, most=LENGTH), batches(SHORT)):
         assert len(found(RULE, steps(body).trace())) == 1
+
+
+def cut_and_padded(run: SizedProgram) -> None:
+    """Pads of less than 0 cut: each sequence is brought to one length."""
+    for length in (100, 200, LENGTH, 2000):
+        row = full(length, WIDTH, dtype=FP32)
+        run.op("aten::pad", 1, **recorded(row, f"[0, 0, 0, {LENGTH - length}]", "", ""))
+
+
+def cut_to_nothing(run: SizedProgram) -> None:
+    for length in (100, 200):
+        run.op("aten::pad", 1, **recorded(full(length, dtype=FP32), f"[0, {-length}]", "", ""))
+
+
+def without_dimensions(run: SizedProgram) -> None:
+    run.op("aten::pad", 1, **recorded(full(dtype=FP32), "[]", "", ""))
+    run.op("aten::select", 1, **recorded(full(dtype=INDEX), "0", "0"))
+    run.op("aten::slice", 1, **recorded(full(LENGTH, dtype=INDEX), "0", "0", "3", "1"))
+    run.op("aten::copy_", 1, **recorded(full(3, dtype=INDEX), full(3, dtype=INDEX), "False"))
+
+
+def test_what_is_cut_fills_its_place() -> None:
+    first, *_ = padded_batches(steps(cut_and_padded).trace())
+    assert first.lengths == (100, 200, LENGTH, LENGTH)
+    assert first.filled == pytest.approx((100 + 200 + 2 * LENGTH) / (4 * LENGTH))
+
+
+@pytest.mark.parametrize("body", [cut_to_nothing, without_dimensions])
+def test_tensors_without_places_are_no_batches(body: Body) -> None:
+    assert padded_batches(steps(body).trace()) == ()

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tb_privateuse1.advice.rules import layout_conversion
 from tb_privateuse1.advice.rules.unwritten_copies import RULE
+from tb_privateuse1.analysis.idioms.outermost_calls import Call, outermost_calls
+from tb_privateuse1.analysis.idioms.unwritten_copies import unwritten_copies
 from tests.support.program import found
 from tests.support.sized import FP32, SizedProgram, full, recorded
 
 X = full(512, 512, dtype=FP32)
+ROWS: dict[str, Any] = {"Input Strides": [[4, 1], []]}
 DENSE = {"Input Strides": [[512, 1], []]}
 Work = Callable[[SizedProgram], None]
+
+
+class Counted(list[Call]):
+    """Calls, with how often somebody goes through all of them."""
+
+    rounds = 0
+
+    def __iter__(self) -> Iterator[Call]:
+        self.rounds += 1
+        return super().__iter__()
 
 
 def program(
@@ -104,3 +117,23 @@ def test_an_input_that_another_thread_may_fill_is_copied_rightly() -> None:
                 run.op("aten::mm", 5, kernel=200, **recorded(X, full(512, 64, dtype=FP32)))
             run.wait()
     assert found(RULE, run.trace()) == []
+
+
+def test_the_calls_are_gone_through_once_whatever_the_number_of_clones() -> None:
+    """Each distinct clone has a size of its own; half of them copy the result of another step."""
+    run = SizedProgram()
+    for one in range(40):
+        x = full(8 + one, 4, dtype=FP32)
+        with run.step():
+            run.op("aten::gelu", 5, kernel=20, **recorded(x))
+            if one % 2 == 0:
+                run.op("aten::clone", 5, kernel=20, **recorded(x, ""), **ROWS)
+            run.wait()
+        if one % 2:
+            with run.step():
+                run.op("aten::clone", 5, kernel=20, **recorded(x, ""), **ROWS)
+    trace = run.trace()
+    calls = outermost_calls(trace)
+    looked = calls.calls = Counted(calls.calls)
+    assert len(unwritten_copies(trace)) == 20
+    assert looked.rounds <= 2

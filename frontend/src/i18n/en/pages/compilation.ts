@@ -5,7 +5,7 @@ export const compilation = {
   title: "Compilation",
   note: (compilations: number, again: number, breaks: number) =>
     `${plural(compilations, "compilation", "compilations")}, ${again} of them again; ${plural(breaks, "graph break", "graph breaks")}`,
-  time: (all: string, inside: string) => `The compiler ran for ${all}, ${inside} of it in the recording.`,
+  time: (all: string, inside: string) => `The compiler ran for ${all}, ${inside} of it in the chosen part.`,
   failures: (count: number) =>
     `${plural(count, "compilation", "compilations")} gave no code: such a function runs without the compiler.`,
   caches: (hits: number, misses: number, bypasses: number) =>
@@ -27,11 +27,12 @@ export const compilation = {
     title: (count: number) => plural(count, "graph break", "graph breaks"),
     place: "Where",
     function: "Function",
-    reason: { title: "Reason", help: "The tooltip has torch's explanation and hints." },
-    calls: { title: "Calls", help: "Calls of the broken code in the recording." },
+    reason: { title: "Reason", help: "Open one for torch's explanation and hints." },
+    calls: { title: "Calls", help: "Calls of the broken code in the chosen part." },
   },
   skips: (count: number) => `${plural(count, "graph runs", "graphs run")} without a CUDA graph`,
   code: { noun: "compilation", nouns: "compilations" },
+  leftOut: (rows: number) => `${plural(rows, "more is", "more are")} not shown.`,
   backward: "backward",
   columns: {
     id: {
@@ -45,7 +46,10 @@ export const compilation = {
     },
     failure: { title: "Gave no code", help: "Why; the function then runs without the compiler." },
     total: { title: "Compile time" },
-    inside: { title: "In recording", help: "The part of the compile time in the recording." },
+    inside: {
+      title: "Inside",
+      help: "The part of the compile time in the chosen part: a step, or the whole recording.",
+    },
     dynamo: { title: "Dynamo" },
     aot: { title: "AOT", help: "AOTAutograd, or loading from the cache." },
     inductor: { title: "Inductor" },
