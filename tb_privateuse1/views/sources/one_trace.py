@@ -70,8 +70,8 @@ def _hparams(source: Source, request: Request) -> tuple[object, object]:
     """Return the hyperparameters of the run of a request, and of the run to compare with."""
     base = request.selection if request.base is None else request.base
     return (
-        _run_hparams(source.catalog, request.selection, request.deadline_s),
-        _run_hparams(source.base_catalog or source.catalog, base, request.deadline_s),
+        _run_hparams(source.catalog, request.selection),
+        _run_hparams(source.base_catalog or source.catalog, base),
     )
 
 

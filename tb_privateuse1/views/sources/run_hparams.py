@@ -13,10 +13,11 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from tb_privateuse1.discovery.catalog import Catalog
 from tb_privateuse1.readers.event_files import Value, hyperparameters, is_event_file
 from tb_privateuse1.trace.run_parameters import RunParameter, parameters
 from tb_privateuse1.views.request import Selection
-from tb_privateuse1.views.sources import Catalogs, await_run
+from tb_privateuse1.views.sources import Catalogs
 
 _MOST_FILES = 64
 """A run that was restarted has some event files; each begins with its session's parameters."""
@@ -44,14 +45,12 @@ def run_hparams(run: str, path: str, folders: Collection[str]) -> tuple[RunParam
     return parameters(kept, "hparams")
 
 
-def selected_hparams(
-    catalogs: Catalogs, selection: Selection, deadline_s: float | None
-) -> tuple[RunParameter, ...]:
+def selected_hparams(catalogs: Catalogs, selection: Selection) -> tuple[RunParameter, ...]:
     """Return the hyperparameters of the run of a selection; none of a remote one.
 
-    Raises TraceError, or Pending during the first scan.
+    The run was found before: nothing is waited for. Raises TraceError if it is gone since.
     """
-    catalog = await_run(catalogs, selection.run, deadline_s)
+    catalog = catalogs if isinstance(catalogs, Catalog) else catalogs.catalog()
     files = catalog.find(selection.run, selection.rank, selection.span)
     if files.trace.is_remote:
         return ()
