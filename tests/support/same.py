@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.model import TABLES, Trace
 
@@ -35,8 +36,10 @@ def values(part: Any) -> Any:
 
 
 def digest(trace: Trace) -> str:
-    """Of all that a trace holds."""
-    result = hashlib.sha256(repr((trace.strings, trace.meta)).encode())
+    """Of all that a trace holds, but for the word that it could not be stored."""
+    words = tuple(one for one in trace.meta.findings if one.code != "not_stored")
+    meta = replace(trace.meta, findings=words)
+    result = hashlib.sha256(repr((trace.strings, meta)).encode())
     for name in TABLES:
         for column, values in getattr(trace, name).columns():
             result.update(f"{column} {values.dtype}".encode() + values.tobytes())

@@ -36,7 +36,7 @@ export function Parameters({ parameters }: { parameters: readonly DiffParameter[
         {parameter.title} <small class="muted">{parameter.note}</small>
         <CsvButton name="parameters" rows={parameters} />
       </h2>
-      <table class="plain">
+      <table class="plain diff-parameters">
         <HeadRow of={[parameter.name, parameter.base, parameter.now]} />
         <tbody>
           {parameters.slice(0, MOST_PARAMETERS).map(({ name, source, base, now }) => (
