@@ -19,8 +19,12 @@ EXECUTION_TRACE = execution_traces.text(node(3, "aten::mm", [tensor(7, 2, 3)]), 
 STACKS = "train.py(1):_main;model.py(9):_forward 120\ntrain.py(1):_main 7\n"
 KINDS = {
     "rank0_et.json": (EXECUTION_TRACE, "is an execution trace of torch", "Kineto trace"),
-    "profiler_stacks.txt": (STACKS, "has collapsed stacks", "Flame graph"),
-    "flame.folded": ("main (a.py:1);read file 12\n", "has collapsed stacks", "Flame graph"),
+    "profiler_stacks.txt": (STACKS, "has collapsed stacks", "tb-privateuse1 stacks"),
+    "flame.folded": (
+        "main (a.py:1);read file 12\n",
+        "has collapsed stacks",
+        "tb-privateuse1 stacks",
+    ),
     "memory.html": (
         '<html>\n<head><meta charset="utf-8" /><title>GPU Memory Timeline HTML</title></head>',
         "picture of torch's memory timeline",

@@ -71,7 +71,7 @@ def test_every_view_has_its_result_and_its_query() -> None:
     assert names(lookups[1]) == list(LOOKUPS)
     assert names(options[1]) == [*views.VIEWS, *LOOKUPS]
     groups = '"name" | "shapes" | "stack" | "module" | "category"'
-    of = 'window?: "steady" | "all"'
+    of = 'window?: "steady" | "all" | "prefill" | "decode" | "mixed"'
     rest = "find?: string | null; sort?: string | null; limit?: number; offset?: number"
     assert f"  operators: {{ group?: {groups}; step?: number | null; {of}; {rest} }};" in options[0]
 

@@ -112,7 +112,7 @@ def test_the_base_inherits_from_the_selection_of_its_run(
     assert request.view is VIEWS["diff"]
     assert (request.selection, request.base) == (Selection("a", 3), base)
     assert request.options == {"step": 1}
-    assert request.reads == ("trace", "base")
+    assert request.reads == ("trace", "base", "hparams")
 
 
 @pytest.mark.parametrize(
