@@ -19,6 +19,8 @@ _MOST = 200
 """A configuration has some dozens of entries."""
 _DEEPEST = 16
 """Mappings in mappings; json and the interpreter give up near 1,000."""
+_NO_PARAMETERS = ("trace_id",)
+"""Metadata that torch writes of itself: an id is another in each recording."""
 
 
 class RunParameter(Struct, frozen=True):
@@ -43,7 +45,8 @@ def trace_parameters(trace: Trace) -> tuple[RunParameter, ...]:
     """Return what a recording has: its program's metadata, and where it ran."""
     given = trace.metadata
     pairs = zip(given.key.tolist(), given.value.tolist(), strict=True)
-    metadata = {trace.text(key): _read(trace.text(value)) for key, value in pairs}
+    named = ((trace.text(key), trace.text(value)) for key, value in pairs)
+    metadata = {key: _read(value) for key, value in named if key not in _NO_PARAMETERS}
     meta = trace.meta
     environment = {
         "torch": meta.torch_version,

@@ -40,3 +40,9 @@ def test_equal_runs_have_none_and_a_number_is_one_however_written(tmp_path: Path
     run(tmp_path / "base", batch="8")
     run(tmp_path / "now", batch="8.0")
     assert found(tmp_path) == []
+
+
+def test_the_id_that_torch_gives_each_recording_is_no_parameter(tmp_path: Path) -> None:
+    run(tmp_path / "base", trace_id="21AEBF22D7E4")
+    run(tmp_path / "now", trace_id="452C0DD138E7")
+    assert found(tmp_path) == []
