@@ -90,6 +90,14 @@ def _wait_for_stream() -> bool:
     return True
 
 
+def make_event(backend: str) -> Any:
+    """Return an event of the device; raises what the backend raises if it has none."""
+    try:
+        return torch.Event(device=backend)
+    except Exception:  # an older torch, or a guard that makes no events
+        return getattr(torch, backend).Event()
+
+
 def tells_event_times() -> bool:
     """Return whether the backend tells when the device executed the profiler's events."""
     return hasattr(getattr(torch, backend_name(), None), "event_times")

@@ -18,7 +18,7 @@ import torch
 from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
-from tb_privateuse1.capture.backend import has_stubs, synchronize
+from tb_privateuse1.capture.backend import has_stubs, make_event, synchronize
 from tb_privateuse1.capture.calibration.queue_check import check_queue
 from tb_privateuse1.capture.calibration.queue_costs import Costs, measure_costs
 
@@ -89,7 +89,7 @@ def _calibrate(backend: str) -> Calibration:
     costs = Costs()
     try:
         if kind == "event" and unit == "us" and latency.least_ns is not None:
-            costs = measure_costs(backend, latency.least_ns, lambda: _event(backend), evidence)
+            costs = measure_costs(backend, latency.least_ns, evidence)
     except Exception as error:
         evidence["costs_failed"] = f"{type(error).__name__}: {error}"
     return Calibration(*latency, *returned, kind, unit, doubt, costs, evidence)
@@ -177,18 +177,11 @@ def _until_returned(backend: str) -> _Try:
 
 def _record(backend: str) -> tuple[int, int, Any]:
     """Record an event on the idle device; return start and end of the call, and the event."""
-    event = _event(backend)
+    event = make_event(backend)
     synchronize()
     before = time.perf_counter_ns()
     event.record()
     return before, time.perf_counter_ns(), event
-
-
-def _event(backend: str) -> Any:
-    try:
-        return torch.Event(device=backend)
-    except Exception:  # an older torch, or a guard that makes no events
-        return getattr(torch, backend).Event()
 
 
 def _probe(backend: str, evidence: dict[str, Any]) -> tuple[str | None, str | None]:

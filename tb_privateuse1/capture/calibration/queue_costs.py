@@ -8,7 +8,6 @@ differences are the two costs. It takes at most 20 ms of the host's processor ti
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ import torch
 from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
-from tb_privateuse1.capture.backend import synchronize
+from tb_privateuse1.capture.backend import make_event, synchronize
 from tb_privateuse1.capture.calibration.queue_check import CoreClock
 from tb_privateuse1.capture.result_rows import duration_ns, start_ns
 
@@ -55,9 +54,7 @@ class Costs:
     gap_bound_ns: int | None = None
 
 
-def measure_costs(
-    backend: str, latency_ns: int, make_event: Callable[[], Any], evidence: dict[str, Any]
-) -> Costs:
+def measure_costs(backend: str, latency_ns: int, evidence: dict[str, Any]) -> Costs:
     """Return the costs on the current device, which is idle; raises what the backend raises.
 
     ``latency_ns``: from the recording of an event on the idle device until it is done.
@@ -93,14 +90,15 @@ def measure_costs(
     if time.process_time_ns() - began > _MOST_NS:
         return Costs(mark, mark_bound)
     period = (elapsed[KERNELS] + _RESOLUTION_NS // 2 - (2 * inside + 1) * mark) / _OPERATORS
-    least, most = _alone(short, latency_ns, make_event, evidence)
+    least, most = _alone(short, latency_ns, backend, evidence)
     return Costs(mark, mark_bound, *gap_between(period, least, most))
 
 
 def plant_test(backend: str) -> list[list[int]]:
     """Time kernels by which the reader judges its bounds; never raises.
 
-    Returns of each row: operators, ns until they were done, and ns of it without a core.
+    Returns of each row: operators, ns until they were done, and by how much that may be too late:
+    the thread had no core while it launched them, and did not look just before.
     """
     rows: list[list[int]] = []
     with suppress(Exception), record_function(SELF_TEST), CoreClock() as clock:
@@ -109,10 +107,32 @@ def plant_test(backend: str) -> list[list[int]]:
             waited, start = clock.waited_ns(), time.perf_counter_ns()
             for _ in range(count):
                 values.mul_(1.0)
-            synchronize()
-            taken = time.perf_counter_ns() - start
-            rows.append([count, taken, clock.waited_ns() - waited])
+            waited = clock.waited_ns() - waited
+            done, unseen = _until_idle(backend, clock)
+            rows.append([count, done - start, waited + unseen])
     return rows
+
+
+def _until_idle(backend: str, clock: CoreClock) -> tuple[int, int]:
+    """Return when the device was seen idle, and how long before nobody looked, in ns.
+
+    It asks: a thread that sleeps wakes later behind a long row than behind a short one. Where the
+    backend's events cannot be asked it waits, and the time without a core is what nobody saw.
+    """
+    waited = clock.waited_ns()
+    with suppress(Exception):
+        event = make_event(backend)
+        event.record()
+        began = last = time.perf_counter_ns()
+        while last - began < _TIMEOUT_NS:
+            asked = time.perf_counter_ns()
+            if event.query():
+                synchronize()
+                done = time.perf_counter_ns()
+                return done, done - last
+            last = asked
+    synchronize()
+    return time.perf_counter_ns(), clock.waited_ns() - waited
 
 
 def gap_between(period: float, least: float, most: float) -> tuple[int, int] | tuple[None, None]:
@@ -158,7 +178,7 @@ def _long_work(backend: str, began: int, least_ns: int = _BUSY_NS // 4) -> tuple
 
 
 def _alone(
-    short: Any, latency_ns: int, make_event: Callable[[], Any], evidence: dict[str, Any]
+    short: Any, latency_ns: int, backend: str, evidence: dict[str, Any]
 ) -> tuple[float, float]:
     """Return limits of the kernel's time alone on the idle device.
 
@@ -167,7 +187,7 @@ def _alone(
     """
     least, most = [], []
     for _ in range(_TRIES):
-        event = make_event()
+        event = make_event(backend)
         synchronize()
         called = time.perf_counter_ns()
         short.mul_(1.0)

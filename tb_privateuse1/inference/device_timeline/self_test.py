@@ -4,7 +4,7 @@ Behind the window the capture runs one operator alone and in rows, each time unt
 idle (``tb_privateuse1::self_test``). The inference sees these operators as any others. The host
 times them without it: what a row takes longer than one alone, divided by the kernels that it has
 more, is the time from a kernel to the next. What launches and waits take is in both and cancels.
-What the thread waited for a core may be in neither. docs/internals/inference.md, section 15.
+The time in which the thread did not look may be in neither (inference.md, section 15).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Rows(Struct, frozen=True):
     """The planted operators ``op`` in order, and per row how many there are and its time in ns.
 
     ``row`` is the row of each operator, ``place`` its number in it. The row took the device and
-    the host ``least_ns`` to ``most_ns``: without and with the time that the thread had no core.
+    the host ``least_ns`` to ``most_ns``: without and with the time in which the host did not look.
     """
 
     op: I64

@@ -36,7 +36,7 @@ def test_a_profiler_that_runs_already_prevents_the_measurement(tmp_path: Path) -
         """
         from tb_privateuse1.capture.calibration import queue_costs
         with torch.profiler.profile(activities=[A.CPU]):
-            costs = queue_costs.measure_costs("refdev", 6000, torch.Event, {})
+            costs = queue_costs.measure_costs("refdev", 6000, {})
         answer["mark"] = costs.mark_ns
         """,
     )

@@ -51,6 +51,12 @@ class Readings:
         monkeypatch.setattr(readers, "read", noted)
 
 
+def sleeps_by(monkeypatch: pytest.MonkeyPatch, look: Callable[[float], object]) -> None:
+    """Let ``look`` take the place of this thread's sleeps; other threads' are left out."""
+    own = threading.get_ident()
+    monkeypatch.setattr(SLEEP, lambda s: look(s) if threading.get_ident() == own else None)
+
+
 def target(files: TraceFiles, tmp_path: Path) -> Path:
     return tmp_path / "cache" / f"{disk_cache.cache_key(files)}.arrow"
 
@@ -116,7 +122,7 @@ def test_a_reader_that_was_killed_is_followed(
             holder.kill()
             holder.wait()
 
-        monkeypatch.setattr(SLEEP, look)
+        sleeps_by(monkeypatch, look)
         trace = ingest.ingest(four[1], None, [target(four[1], tmp_path)])
     assert looks == [ingest._LOOK_S]
     assert len(trace.kernels)
@@ -128,7 +134,7 @@ def test_a_reader_that_was_stopped_is_passed_over(
     four: list[TraceFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[float] = []
-    monkeypatch.setattr(SLEEP, looks.append)
+    sleeps_by(monkeypatch, looks.append)
     readings = Readings(monkeypatch, lambda: None)
     held = cache_directory.claim(target(four[0], tmp_path))
     assert held
