@@ -74,6 +74,8 @@ class RuleFinding(Struct, frozen=True):
     most: float = 1.0
     """How many times the saving it may be: the upper end of its range, where what the fix leaves
     of the work is known from below alone."""
+    may_vanish: bool = False
+    """What comes in the place of ``removes`` may take as long: the range begins at nothing."""
     once: intervals.Set = intervals.EMPTY
     """For a finding without a claim: instants that no step has but one or two. No symptom, slow
     step or idle time may claim them. The finding is dropped if causes have most of them."""

@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import NOISE
+from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
@@ -52,6 +53,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         if claim is None
         else say(", {share} of the time", share=percent(case.share(intervals.length(claim))))
     )
+    pages = not len(kernels) and _new_pages(case, rows)
     yield RuleFinding(
         title=say(
             "Gradients are filled with zeros{cost}",
@@ -59,9 +61,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         explanation=say(
             "zero_grad writes zeros in {calls}, and the backward pass reads them again in "
-            "{additions}. Dropped gradients are simply written.",
+            "{additions}. Dropped gradients are simply written.{pages}",
             calls=plural(len(rows), "call"),
             additions=plural(len(additions), "addition"),
+            pages=_PAGES if pages else "",
         ),
         events=len(rows),
         evidence=case.examples("ops", rows),
@@ -71,10 +74,17 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         claim=claim,
         removes=case.without(ops=host_ops, kernels=kernels),
-        confidence="high",
+        may_vanish=pages,
+        confidence="low" if pages else "high",
         source=case.source(rows),
         lacks=case.lacks("device"),
     )
+
+
+def _new_pages(case: RuleContext, fills: I64) -> bool:
+    """Return whether dropped gradients of a host may take it new pages, which the system fills."""
+    written = operator_work(case.trace).written_bytes[fills]
+    return bool((written < 0).any() or 2 * written[written >= _OWN_PAGES].sum() > written.sum())
 
 
 def _first_additions(case: RuleContext, fills: I64) -> I64:
@@ -95,6 +105,12 @@ def _first_additions(case: RuleContext, fills: I64) -> I64:
     return np.sort(additions[np.isin(passes, passes[first])])
 
 
+_OWN_PAGES = 128 << 10
+"""Bytes from which on glibc gives freed memory back (M_MMAP_THRESHOLD in mallopt(3))."""
+_PAGES = say(
+    " But tensors of the host from 128 KiB on may give their memory back when they are dropped. "
+    "The system fills new pages, too, and that may take as long: try it."
+)
 _NEAR = 4
 """Frames above the fill: zero_grad calls it directly or through a decorator."""
 

@@ -76,7 +76,7 @@ class Prediction(Struct, frozen=True):
     has_bounds: bool
     """False if the bound of an inferred activity is not known."""
     may_vanish: bool
-    """The device's work is not known: it may take up the gain."""
+    """The device's work is not known, or what comes in its place: that may take up the gain."""
     shortens: bool
     """No time is longer than in the recording, so no step can be."""
     lengthens: bool
@@ -193,6 +193,8 @@ class _Plan(Struct, frozen=True):
     of_loader: bool
     most: float = 1.0
     """How many times the gain it may be."""
+    may_vanish: bool = False
+    """What comes in the place of what goes may take up the gain."""
 
     @property
     def replays(self) -> tuple[Weights, ...]:
@@ -216,7 +218,12 @@ def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) 
         without = ("no_profiler", "costly_profiler")
     of_loader = is_of_loader(made)
     plan = _plan_weights(graph, base, weights, *others, without=without, of_loader=of_loader)
-    return replace(plan, most=max((one.scope.most for one in made if one.scope), default=1.0))
+    scopes = [one.scope for one in made if one.scope]
+    return replace(
+        plan,
+        most=max((one.most for one in scopes), default=1.0),
+        may_vanish=any(one.may_vanish for one in scopes),
+    )
 
 
 def _otherwise(made: tuple[Change, ...]) -> list[tuple[Change, ...]]:
@@ -307,7 +314,7 @@ def _of_plan(
     others += [(base.held - length).astype(np.float64) for length in lengths[count:]]
     if plan.partly is not None:
         likely += others[-1:] if plan.of_loader else []
-    may_vanish = _may_vanish(trace)
+    may_vanish = plan.may_vanish or _may_vanish(trace)
     if may_vanish:
         likely.append(np.zeros(len(gain)))
     return Prediction(

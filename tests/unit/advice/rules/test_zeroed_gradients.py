@@ -1,5 +1,7 @@
 """Gradients that are filled with zeros."""
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.zeroed_gradients import RULE
@@ -61,3 +63,21 @@ def test_the_additions_of_the_first_batch_go_too(fill: str) -> None:
     (row,) = found(RULE, run.trace())
     assert "60 additions" in row.explanation
     assert row.saving_ns == pytest.approx(3 * 20 * 100_000, rel=0.15)
+
+
+@pytest.mark.parametrize(("side", "may_vanish"), [(64, False), (512, True)])
+def test_large_gradients_of_a_host_may_cost_new_pages_instead(side: int, may_vanish: bool) -> None:
+    run = Program()
+    gradient: dict[str, Any] = {"Input Dims": [[side, side]], "Input type": ["float"]}
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 1000)
+            with run.range("Optimizer.zero_grad#SGD.zero_grad"):
+                for _ in range(20):
+                    run.op("aten::zero_", 40, **gradient)
+    (row,) = found(RULE, run.trace())
+    assert row.saving_low_ns is not None
+    assert row.saving_high_ns is not None
+    assert (row.saving_low_ns == 0) == may_vanish
+    assert row.saving_high_ns > 3 * 20 * 30_000
+    assert ("new pages" in row.explanation) == may_vanish
