@@ -17,6 +17,7 @@ from tb_privateuse1.capture import backend, output_files, replacement
 from tb_privateuse1.capture.accuracy import known_class
 from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
 from tb_privateuse1.capture.calibration.queue_costs import plant_test
+from tb_privateuse1.capture.garbage_collections import GarbageCollections
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.limits.window_limits import WindowLimits
 from tb_privateuse1.capture.native_probe import has_device_activity
@@ -78,6 +79,7 @@ class DeviceProfiler(torch_profile):
         self._markers = StepMarkers(self.backend)
         self._times = StepTimes()
         self._threads = ThreadTimes()
+        self._collections = GarbageCollections()
         self._memory_wanted = options.get("profile_memory")
         self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
         self._options = WindowOptions(shapes_every, stacks_every)
@@ -158,6 +160,7 @@ class DeviceProfiler(torch_profile):
             self.add_metadata_json(FUNCTIONS, functions)
         self._fresh = True
         self._tag()
+        self._collections.start()
         self._snapshot.start(self.use_device, self.notes)
         if self.route == "events":
             self._synchronize(WINDOW_START)
@@ -171,6 +174,7 @@ class DeviceProfiler(torch_profile):
         Some versions of torch, and all with ``acc_events``, build their tables here, which fails
         as a whole if one row's device time cannot be read.
         """
+        self._collections.stop()
         if self.route == "events":
             self._threads.stop()
         self._limits.stop()  # a thread of its own ends

@@ -25,7 +25,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     claim = case.of_host(intervals.intersect(collecting, case.in_classes("garbage_collection")))
     if claim is None or case.share(intervals.length(claim)) < NOISE:
         return
-    count = len(ranges) + len(framed)
+    count = len(collecting[0])  # torch's frame and a range are one collection
     yield RuleFinding(
         title=say(
             "Garbage collection stops the program: {share} of the time",

@@ -28,6 +28,17 @@ def test_frames_and_ranges_are_found() -> None:
     assert (row.events, row.evidence[0].table) == (1, "ops")
 
 
+def test_a_range_inside_of_its_frame_is_one_collection() -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=50)
+            with run.frame("<built-in function collect>"), run.range("Python GC"):
+                run.rest(300)
+    (row,) = found(RULE, run.trace())
+    assert row.events == 3
+
+
 def test_other_frames_are_fine() -> None:
     assert found(RULE, program("data.py(3): collect_batch").trace()) == []
 
