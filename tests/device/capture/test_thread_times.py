@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -14,7 +15,12 @@ from tests.support.capture import read
 from tests.support.on_device import device
 
 THREADS = """
-stop = threading.Event()
+stop, launched = threading.Event(), threading.Event()
+class Paced(capture.profile):
+    def step(self):
+        launched.clear()
+        launched.wait()
+        super().step()
 def launches():
     own = torch.refdev.Stream()
     left = torch.randn(32, 32).to("refdev")
@@ -22,13 +28,14 @@ def launches():
         with torch.refdev.stream(own):
             left @ left
         own.synchronize()
+        launched.set()
 def waits():
     stop.wait()
 for target in (launches, waits):
     threading.Thread(target=target, name=target.__name__, daemon=True).start()
 config = torch._C._profiler._ExperimentalConfig
 for name in ("some", "all"):
-    train(on_trace_ready=log(name), experimental_config=config(profile_all_threads=name == "all"))
+    train(make=Paced, on_trace_ready=log(name), experimental_config=config(profile_all_threads=name == "all"))
 stop.set()
 """
 
@@ -66,6 +73,8 @@ def test_a_thread_that_ended_is_told_by_the_time_of_the_process() -> None:
     thread = threading.Thread(target=lambda: sum(range(1_000_000)))
     thread.start()
     thread.join()
+    while Path(f"/proc/self/task/{thread.native_id}").exists():  # Python's end comes first
+        os.sched_yield()
     after = thread_times.read_times(begins=False)
     ended = thread_times.ended_between(before, after)
     assert ended is not None
