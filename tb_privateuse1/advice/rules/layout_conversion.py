@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.idioms.unwritten_copies import unwritten_copies
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import starts_with
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import KERNEL, OPERATOR
 from tb_privateuse1.trace.table import I64, Bools
@@ -93,11 +94,15 @@ def _conversions(case: RuleContext) -> tuple[Slow, I64, Slow]:
 
 
 def _working(case: RuleContext) -> Bools:
-    """Return the operators that compute: what they call is their own affair."""
-    kind = groups.name_categories(case.trace)[case.trace.ops.name]
+    """Return the operators that compute: what they call is their own affair.
+
+    torch's own of no known kind compute as well, such as solvers, which overwrite a copy.
+    """
+    kind = groups.name_categories(case.trace)
     work = [kinds_of_work.KINDS.index(one) for one in _COMPUTE]
-    is_work = mask_of(np.array(work), len(kinds_of_work.KINDS) + 1)
-    flags: Bools = is_work[kind] & (case.trace.ops.kind == OPERATOR)
+    is_work = mask_of(np.array(work), len(kinds_of_work.KINDS) + 1)[kind]
+    is_work |= (kind == kinds_of_work.KINDS.index("other")) & starts_with(case.trace, "aten::")
+    flags: Bools = is_work[case.trace.ops.name] & (case.trace.ops.kind == OPERATOR)
     return flags
 
 

@@ -28,6 +28,18 @@ def test_a_kernel_may_say_it_itself() -> None:
     assert len(found(RULE, trace)) == 1
 
 
+def test_a_copy_that_a_solver_makes_for_itself_is_its_own_affair() -> None:
+    """It overwrites its input, so that it works on a copy."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with run.around("aten::_cholesky_solve_helper"), run.around("aten::clone"):
+                run.op("aten::copy_", 10, kernel=200)
+            run.wait()
+    assert found(RULE, run.trace()) == []
+
+
 def strided(*strides: list[int]) -> dict[str, Any]:
     """The arguments of an event that describe the strides of its inputs."""
     return {"Input Strides": list(strides)}
