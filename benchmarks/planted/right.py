@@ -20,7 +20,7 @@ from msgspec import Struct
 from benchmarks.pairs.pair import Step
 from benchmarks.pairs.prediction import load
 from benchmarks.pairs.record import ROOT, trace_in
-from benchmarks.planted.fault import FASTER, Device
+from benchmarks.planted.fault import DEVICE_SPEED, Device
 from benchmarks.planted.table import loud, named
 from tb_privateuse1.advice.engine import advise
 
@@ -71,7 +71,7 @@ def record(program: RightProgram, folder: Path) -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     if program.device != "cpu":
-        importlib.import_module("refdevice").configure(**FASTER)
+        importlib.import_module("refdevice").configure(**DEVICE_SPEED)
         importlib.import_module("benchmarks.pairs.measure").separate_cores()
     step = program.build()
     for _ in range(_WARM_STEPS):

@@ -10,12 +10,13 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms.host_answers import answers
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
 _OTHERS = (
@@ -99,14 +100,15 @@ def _are_gathered(case: RuleContext, waits: I64) -> bool:
 def _answered(case: RuleContext, waits: I64) -> I64:
     """Return for each wait the number of items that other code answers its result with, or 0.
 
-    That is the first size of what torch wraps next on the same thread, with only views between.
-    Copies to the device, by their names or of what torch has just wrapped, have no answer.
+    That is the first size of what torch wraps next on the same thread, with only views between; or
+    of what the host's own operators make of the result and send. Copies to the device, by their names or of what torch has just wrapped, have no answer.
     """
     ops, items = case.trace.ops, np.zeros(len(waits), np.int64)
     top = case.top_in_order
     top = top[~case.named("ops", _ALIASES)[top]]
     op = case.limits.waits.op[waits]
     sent = np.unique(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
+    busy = np.unique(case.trace.kernels.op)
     known = np.flatnonzero((op >= 0) & ~np.isin(op, sent))
     if not len(top) or not len(known):
         return items
@@ -119,7 +121,17 @@ def _answered(case: RuleContext, waits: I64) -> I64:
         answered = fresh[own[after]] & ~fresh[own[before]]
         shapes = ops.shapes[own[after[answered]]].tolist()
         items[mine[answered]] = [_first_size(case.trace.text(i)) for i in shapes]
+        rest = mine[items[mine] == 0]
+        every = case.top_in_order[ops.thread[case.top_in_order] == one]
+        is_sent, is_busy = (_inside(case, every, some) for some in (sent, busy))
+        items[rest] = answers(case.trace, op[rest], every, is_sent, is_busy)
     return items
+
+
+def _inside(case: RuleContext, own: I64, some: I64) -> Bools:
+    """Return which of these outermost operators have one of some inside of them."""
+    is_own = mask_of(own, len(case.trace.ops))
+    return np.isin(own, case.around(some[some >= 0], is_own))
 
 
 def _first_size(shapes: str) -> int:

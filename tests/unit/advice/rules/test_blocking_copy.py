@@ -116,6 +116,36 @@ def test_answers_to_many_items_have_to_be_waited_for() -> None:
     assert [row.rule for row in whole.rows] == ["blocking_copy"]
 
 
+def moved(answer: str, sent: list[int]) -> Program:
+    """A policy whose actions operators on the host make the next states of; or they do not."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(6):
+                run.op("aten::mm", 10, kernel=100)
+                read = {"Input Dims": [[8], [8], []]}
+                with run.around("aten::to"), run.around("aten::copy_", **read):
+                    run.copy("DtoH", 20)
+                run.op("aten::unsqueeze", 2, **{"Input Dims": [[8], []]})
+                run.op(answer, 100, **{"Input Dims": [[8, 24], [8, 1], []]})
+                run.op("aten::remainder_", 100, **{"Input Dims": [[8, 24], []]})
+                into = {"Input Dims": [sent, sent, []]}
+                with run.around("aten::to", **into), run.around("aten::copy_", **into):
+                    run.copy("HtoD", 20, blocking=False)
+    return run
+
+
+def test_answers_that_operators_on_the_host_compute_have_to_be_waited_for() -> None:
+    (row,) = found(RULE, moved("aten::add_", [8, 24]).trace())
+    assert (row.saving_ns, row.severity) == (None, "note")
+
+
+def test_results_that_only_a_log_reads_could_come_later() -> None:
+    """What is sent next has another size than all that the result went into."""
+    (row,) = found(RULE, moved("aten::add_", [64, 3, 32]).trace())
+    assert row.saving_ns is not None
+
+
 def test_results_without_an_answer_could_come_later() -> None:
     (row,) = found(RULE, environment(8, answers=False).trace())
     assert row.saving_ns is not None
