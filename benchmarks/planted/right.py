@@ -17,6 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from benchmarks.pairs.measure import go_first, separate_cores
 from benchmarks.pairs.pair import Step
 from benchmarks.pairs.prediction import load
 from benchmarks.pairs.record import ROOT, trace_in
@@ -67,12 +68,13 @@ def programs() -> dict[str, RightProgram]:
 
 def record(program: RightProgram, folder: Path) -> None:
     """Write a trace of ``STEPS`` steps of a program into a folder."""
+    go_first()
     torch = importlib.import_module("torch")
     torch.manual_seed(0)
     torch.set_num_threads(1)
     if program.device != "cpu":
         importlib.import_module("refdevice").configure(**DEVICE_SPEED)
-        importlib.import_module("benchmarks.pairs.measure").separate_cores()
+        separate_cores()
     step = program.build()
     for _ in range(_WARM_STEPS):
         step()
@@ -114,7 +116,7 @@ def record_all(folder: Path, only: str) -> None:
             command = [sys.executable, "-W", "ignore", "-m", __spec__.name]
             subprocess.run(
                 [*command, "one", str(folder / name), "--only", name],
-                cwd=ROOT, env=environment, check=False,
+                cwd=ROOT, env=environment, check=False, start_new_session=True,
             )  # fmt: skip
 
 

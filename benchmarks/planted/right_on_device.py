@@ -53,7 +53,9 @@ def heard_in_parts() -> Step:
             heard = front(sound[number % 8].to(DEVICE, non_blocking=True))
             number += 1
             kept, new = gates(heard).sigmoid().chunk(2, dim=-1)
-            state = torch.lerp(state, torch.tanh(own(torch.cat((heard, new * state), dim=-1))), kept)
+            state = torch.lerp(
+                state, torch.tanh(own(torch.cat((heard, new * state), dim=-1))), kept
+            )
             said.append(back(state).argmax(dim=-1))
         return torch.stack(said).cpu()
 

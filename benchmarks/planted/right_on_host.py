@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -87,7 +86,7 @@ def neighbors() -> Step:
 
 
 def recomputed_blocks() -> Step:
-    """Return training that recomputes what its blocks need for the backward pass, to save memory."""
+    """Return training that recomputes what its blocks need, to save memory."""
     blocks = nn.ModuleList(perceptron(256, 512, 256) for _ in range(4))
     head = nn.Linear(256, 10)
     sgd = torch.optim.SGD([*blocks.parameters(), *head.parameters()], lr=0.1, fused=True)

@@ -69,9 +69,7 @@ def _factorizes(case: RuleContext) -> bool:
     return any('"double"' in texts(i) for i in np.unique(ops.dtypes[rows]).tolist())
 
 
-def _needed(
-    case: RuleContext, claim: intervals.Set, calls: I64, activities: int
-) -> RuleFinding:
+def _needed(case: RuleContext, claim: intervals.Set, calls: I64, activities: int) -> RuleFinding:
     """Return a note on float64 that a factorization may need."""
     return RuleFinding(
         title=say(

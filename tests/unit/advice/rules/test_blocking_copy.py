@@ -51,6 +51,31 @@ def test_results_of_a_step_in_one_copy_are_together_already() -> None:
     assert found(RULE, results(1)) == []
 
 
+def late(run: Program, us: float) -> None:
+    """Let the last call return later."""
+    run.rest(us)
+    run.events[-1]["dur"] += us
+
+
+def test_the_one_copy_of_a_step_is_no_blocked_call_either() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(10):
+                run.op("aten::mm", 10, kernel=100)
+            with run.around("aten::copy_"):
+                run.copy("DtoH", 1)
+                late(run, 70)
+    trace = run.trace()
+    assert advise(trace, rules=(RULE, blocked_call.RULE)).rows == ()
+    assert advise(trace, rules=(blocked_call.RULE,)).rows == ()
+
+
+def test_awaited_answers_are_no_blocked_call_however_short() -> None:
+    trace = environment(8, rest=0, work=400).trace()
+    assert advise(trace, rules=(RULE, blocked_call.RULE)).rows == ()
+
+
 def test_results_read_one_by_one_are_found() -> None:
     assert len(found(RULE, results(4))) == 1
 
@@ -81,18 +106,21 @@ def wrap(run: Program, *shape: int) -> None:
     run.op("aten::lift_fresh", 2, **arguments)
 
 
-def environment(items: int, *, answers: bool = True) -> Program:
+def environment(
+    items: int, *, answers: bool = True, rest: float = 200, work: float = 100
+) -> Program:
     """A policy whose actions code on the host answers with the next states, as new data."""
     run = Program()
     for _ in range(4):
         with run.step():
             for _ in range(6):
-                run.op("aten::mm", 10, kernel=100)
+                run.op("aten::mm", 10, kernel=work)
                 with run.frame("rollout.py(8): act"):
                     with run.around("aten::copy_"):
                         run.copy("DtoH", 20)
+                        late(run, work / 20)
                     run.op("aten::detach", 2)
-                run.rest(200)
+                run.rest(rest)
                 if answers:
                     wrap(run, items, 24)
                 with run.around("aten::to"), run.around("aten::copy_"):

@@ -35,9 +35,7 @@ def mixed(*, of_weight: bool) -> Program:
     """Steps that cast a tensor to a narrow type, and its gradient back."""
     run = Program()
     for number in range(4):
-        forward, node = (
-            {"Sequence number": number, **args} for args in ({}, {"Fwd thread id": 1})
-        )
+        forward, node = ({"Sequence number": number, **args} for args in ({}, {"Fwd thread id": 1}))
         with run.step():
             with run.around("aten::_to_copy", **forward), run.around("aten::copy_", **forward):
                 run.launch("elementwise_kernel", 200)

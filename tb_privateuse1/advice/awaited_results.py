@@ -1,0 +1,107 @@
+"""Copies that wait for results: which of them the program cannot go on without."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.analysis.idioms.host_answers import answers
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64, Bools
+
+_ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
+_TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
+_TO_HOST = r"(?i)DtoH|D2H|dev(ice)? ?to ?host"
+_FRESH = r"^aten::lift_fresh$"
+"""torch wraps data from outside of it: a list of numbers, an array."""
+_NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
+_OTHERS = (
+    r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose|nonzero|masked_select|_to_cpu)$"
+)
+MANY = 0.1
+"""Share of the step from which the copies of results on the host are worth a finding without their
+line, or where one copy has all results of a step: a tenth is worth a day's work (``engine``)."""
+
+
+def copies_that_wait(case: RuleContext) -> I64:
+    """Return the rows of ``limits.waits`` in copies that no other rule reports."""
+    waits = case.waits_in(case.named("ops", _NAMES))
+    is_reported = case.around(case.limits.waits.op[waits], case.named("ops", _OTHERS)) >= 0
+    return waits[~is_reported]
+
+
+def awaited(case: RuleContext) -> I64:
+    """Return the rows of ``limits.waits`` for results that have to be awaited.
+
+    Other code answers them with new data, or a copy has all results of a step and costs little.
+    """
+    waits = copies_that_wait(case)
+    items = answered(case, waits)
+    rest = waits[items <= 1]
+    costs = case.share(intervals.length(case.idle_by_waits(rest)))
+    return waits if costs < MANY and are_gathered(case, rest) else waits[items > 1]
+
+
+def are_gathered(case: RuleContext, waits: I64) -> bool:
+    """Return whether all waits are for results, at most one in each of several steps.
+
+    Such results come with one copy already. No argument makes them come earlier: the program must
+    read them a step later. A single step does not show that it is so in each.
+    """
+    to_host = np.zeros(len(case.trace.ops), np.bool_)
+    ops = case.trace.kernels.op[case.kernels(_TO_HOST)]
+    to_host[ops[ops >= 0]] = True
+    op = case.limits.waits.op[waits]
+    in_turn = len(case.steps) > 1 and len(waits) <= len(case.steps)
+    return in_turn and bool(lookup(to_host, op, False).all())
+
+
+def answered(case: RuleContext, waits: I64) -> I64:
+    """Return for each wait the number of items that other code answers its result with, or 0.
+
+    That is the first size of what torch wraps next on the same thread, with only views between; or
+    of what the host's own operators make of the result and send. Copies to the device, by their
+    names or of what torch has just wrapped, have no answer.
+    """
+    ops, items = case.trace.ops, np.zeros(len(waits), np.int64)
+    top = case.top_in_order
+    top = top[~case.named("ops", _ALIASES)[top]]
+    op = case.limits.waits.op[waits]
+    sent = np.unique(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
+    busy = np.unique(case.trace.kernels.op)
+    known = np.flatnonzero((op >= 0) & ~np.isin(op, sent))
+    if not len(top) or not len(known):
+        return items
+    fresh = np.append(case.named("ops", _FRESH), False)
+    for one in np.unique(ops.thread[op[known]]).tolist():
+        own = np.append(top[ops.thread[top] == one], NONE)
+        mine = known[ops.thread[op[known]] == one]
+        before = np.searchsorted(ops.start_ns[own[:-1]], ops.start_ns[op[mine]]) - 1
+        after = np.searchsorted(ops.start_ns[own[:-1]], ops.end_ns[op[mine]])
+        answered = fresh[own[after]] & ~fresh[own[before]]
+        shapes = ops.shapes[own[after[answered]]].tolist()
+        items[mine[answered]] = [_first_size(case.trace.text(i)) for i in shapes]
+        rest = mine[items[mine] == 0]
+        every = case.top_in_order[ops.thread[case.top_in_order] == one]
+        is_sent, is_busy = (_inside(case, every, some) for some in (sent, busy))
+        items[rest] = answers(case.trace, op[rest], every, is_sent, is_busy)
+    return items
+
+
+def _inside(case: RuleContext, own: I64, some: I64) -> Bools:
+    """Return which of these outermost operators have one of some inside of them."""
+    is_own = mask_of(own, len(case.trace.ops))
+    return np.isin(own, case.around(some[some >= 0], is_own))
+
+
+def _first_size(shapes: str) -> int:
+    """Return the first size of the first tensor; 1 for a number, 0 if it is unknown."""
+    try:
+        (first, *_) = json.loads(shapes)
+        return int(first[0]) if first else 1
+    except (ValueError, TypeError):
+        return 0
