@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ HOST: Final = "cpu"
 def perceptron(*widths: int) -> nn.Sequential:
     """Return linear layers with ReLU between them."""
     layers: list[nn.Module] = []
-    for before, behind in zip(widths[:-1], widths[1:], strict=True):
+    for before, behind in itertools.pairwise(widths):
         layers += [nn.Linear(before, behind), nn.ReLU(inplace=True)]
     return nn.Sequential(*layers[:-1])
 

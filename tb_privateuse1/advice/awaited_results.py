@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.host_answers import answers
+from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.model import NONE
@@ -56,7 +57,10 @@ def are_gathered(case: RuleContext, waits: I64) -> bool:
     ops = case.trace.kernels.op[case.kernels(_TO_HOST)]
     to_host[ops[ops >= 0]] = True
     op = case.limits.waits.op[waits]
-    in_turn = len(case.steps) > 1 and len(waits) <= len(case.steps)
+    steps = len(case.steps)
+    if not has_steps(case.trace) and (found := iterations(case.trace)) is not None:
+        steps = len(found.start_ns)
+    in_turn = steps > 1 and len(waits) <= steps
     return in_turn and bool(lookup(to_host, op, False).all())
 
 

@@ -1,5 +1,6 @@
 """Copies that block the host."""
 
+import contextlib
 from typing import Any
 
 from tb_privateuse1.advice.engine import advise
@@ -33,11 +34,11 @@ def test_a_copy_that_does_not_block_is_fine() -> None:
     assert found(RULE, program(blocking=False).trace()) == []
 
 
-def results(copies: int) -> Trace:
-    """Results of a step that are read by some copies."""
+def results(copies: int, *, marked: bool = True) -> Trace:
+    """Results of a step that are read by some copies; the profiler marks its steps, or not."""
     run = Program()
     for _ in range(4):
-        with run.step():
+        with run.step() if marked else contextlib.nullcontext():
             for _ in range(10):
                 run.op("aten::mm", 10, kernel=100)
             for _ in range(copies):
@@ -49,6 +50,11 @@ def results(copies: int) -> Trace:
 
 def test_results_of_a_step_in_one_copy_are_together_already() -> None:
     assert found(RULE, results(1)) == []
+
+
+def test_steps_that_only_repeat_are_steps_as_well() -> None:
+    assert found(RULE, results(1, marked=False)) == []
+    assert len(found(RULE, results(4, marked=False))) == 1
 
 
 def late(run: Program, us: float) -> None:
