@@ -430,6 +430,25 @@ def gently_copied() -> Step:
     return step
 
 
+def searched_along_lines() -> Step:
+    """Return a fit by LBFGS, which evaluates its model several times in a step."""
+    model = nn.Sequential(nn.Linear(32, 128), nn.Tanh(), nn.Linear(128, 1))
+    search = torch.optim.LBFGS(model.parameters(), max_iter=5, line_search_fn="strong_wolfe")
+    points = torch.rand(512, 32)
+    goal = points.sin().sum(dim=1, keepdim=True)
+
+    def loss() -> torch.Tensor:
+        search.zero_grad()
+        value = functional.mse_loss(model(points), goal)
+        value.backward()
+        return value
+
+    def step() -> None:
+        search.step(loss)
+
+    return step
+
+
 PROGRAMS: tuple[RightProgram, ...] = tuple(
     RightProgram(build.__name__, what, HOST, build, record)
     for build, what, record in (
@@ -450,5 +469,6 @@ PROGRAMS: tuple[RightProgram, ...] = tuple(
         (one_by_one, "learning online, sample by sample", FULL),
         (beams, "a search with beams", FULL),
         (gently_copied, "values with a slow target", FULL),
+        (searched_along_lines, "a fit by LBFGS", FULL),
     )
 )

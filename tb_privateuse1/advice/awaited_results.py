@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
 _TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
@@ -96,7 +96,7 @@ def answered(case: RuleContext, waits: I64) -> I64:
     return items
 
 
-def _inside(case: RuleContext, own: I64, some: I64) -> Bools:
+def _inside(case: RuleContext, own: I64, some: I32 | I64) -> Bools:
     """Return which of these outermost operators have one of some inside of them."""
     is_own = mask_of(own, len(case.trace.ops))
     return np.isin(own, case.around(some[some >= 0], is_own))

@@ -34,8 +34,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     items = answered(case, waits)
     yield from _needed(case, waits[items > 1])
     waits = waits[items <= 1]
-    claim = case.idle_by_waits(waits)
-    if case.share(intervals.length(claim)) < (MANY if are_gathered(case, waits) else ONE_PLACE):
+    claim, gathered = case.idle_by_waits(waits), are_gathered(case, waits)
+    if case.share(intervals.length(claim)) < (MANY if gathered else ONE_PLACE):
         return
     ops = np.unique(table.op[waits]).astype(np.int64)
     single = case.idle_by_waits(waits[items[items <= 1] == 1])
@@ -65,7 +65,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(waits=waits),
         confidence="high",
-        fix=_TOGETHER if are_items else None,
+        fix=_TOGETHER if are_items else _LATER if gathered else None,
         source=case.source_of_waits(waits, claim),
         lacks=case.lacks("stacks"),
     )
@@ -80,7 +80,7 @@ def _needed(case: RuleContext, waits: I64) -> Iterator[RuleFinding]:
     ops = np.unique(case.limits.waits.op[waits]).astype(np.int64)
     yield RuleFinding(
         title=say(
-            "The program waits for answers from outside of torch: {waiting} of the time",
+            "The program waits for answers of the host: {waiting} of the time",
             waiting=percent(spent),
         ),
         explanation=say(
@@ -107,6 +107,11 @@ _TOGETHER = say(
     "batch, and read all results with one copy."
 )
 
+_LATER = say(
+    "One copy has all results of a step. Launch the next step before the results of this one are "
+    "read, unless it needs them."
+)
+
 
 RULE = Rule(
     name="blocking_copy",
@@ -114,7 +119,8 @@ RULE = Rule(
     cause="waiting",
     looks_for=say(
         "Waits inside of aten::copy_ and _copy_from, beside those of .item(). Not those for "
-        "results of several items that code outside of torch answers with new data."
+        "results of several items that code outside of torch, or operators on the host, answer "
+        "with new data."
     ),
     why=say(
         "A copy from pageable memory, or one without non_blocking, stops the host until it is done."

@@ -82,6 +82,19 @@ def test_awaited_answers_are_no_blocked_call_however_short() -> None:
     assert advise(trace, rules=(RULE, blocked_call.RULE)).rows == ()
 
 
+def test_the_results_of_a_step_can_only_be_read_later() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=100)
+            with run.around("aten::copy_"):
+                run.copy("DtoH", 1)
+            run.rest(200)
+    (row,) = found(RULE, run.trace())
+    assert row.fix.startswith("One copy has all results of a step")
+
+
 def test_results_read_one_by_one_are_found() -> None:
     assert len(found(RULE, results(4))) == 1
 
@@ -144,10 +157,15 @@ def test_answers_to_many_items_have_to_be_waited_for() -> None:
     trace = environment(8).trace()
     (row,) = found(RULE, trace)
     assert (row.saving_ns, row.severity) == (None, "note")
-    assert row.title.startswith("The program waits for answers from outside of torch: 3")
+    assert row.title.startswith("The program waits for answers of the host: 3")
     assert str(row.where) == "act (rollout.py:8)"
     whole = advise(trace, rules=(RULE, blocked_call.RULE))
     assert [row.rule for row in whole.rows] == ["blocking_copy"]
+
+
+def read(*shapes: list[int]) -> dict[str, Any]:
+    """The arguments of an event that describe the sizes of its inputs."""
+    return {"Input Dims": list(shapes)}
 
 
 def moved(answer: str, sent: list[int]) -> Program:
@@ -157,14 +175,13 @@ def moved(answer: str, sent: list[int]) -> Program:
         with run.step():
             for _ in range(6):
                 run.op("aten::mm", 10, kernel=100)
-                read = {"Input Dims": [[8], [8], []]}
-                with run.around("aten::to"), run.around("aten::copy_", **read):
+                with run.around("aten::to"), run.around("aten::copy_", **read([8], [8])):
                     run.copy("DtoH", 20)
-                run.op("aten::unsqueeze", 2, **{"Input Dims": [[8], []]})
-                run.op(answer, 100, **{"Input Dims": [[8, 24], [8, 1], []]})
-                run.op("aten::remainder_", 100, **{"Input Dims": [[8, 24], []]})
-                into = {"Input Dims": [sent, sent, []]}
-                with run.around("aten::to", **into), run.around("aten::copy_", **into):
+                run.op("aten::unsqueeze", 2, **read([8]))
+                run.op(answer, 100, **read([8, 24], [8, 1]))
+                run.op("aten::remainder_", 100, **read([8, 24]))
+                sends = read(sent, sent)
+                with run.around("aten::to", **sends), run.around("aten::copy_", **sends):
                     run.copy("HtoD", 20, blocking=False)
     return run
 

@@ -1,5 +1,7 @@
 """An optimizer that updates parameters one by one."""
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.optimizer_loop import RULE
@@ -65,7 +67,8 @@ def test_a_model_inside_of_the_step_is_no_update() -> None:
             run.op("aten::mm", 10, kernel=50)
             with run.range("Optimizer.step#SGD.step"):
                 for number in range(60):
-                    run.op("aten::mul", 9, kernel=2, **{"Sequence number": number})
+                    of_model: dict[str, Any] = {"Sequence number": number}
+                    run.op("aten::mul", 9, kernel=2, **of_model)
                 run.op("aten::add_", 9, kernel=2)
     assert found(RULE, run.trace()) == []
 
