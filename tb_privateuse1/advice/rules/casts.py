@@ -23,6 +23,8 @@ from tb_privateuse1.trace.table import Bools
 
 _BACK = re.compile(r": ToCopyBackward\d*$")
 """Autograd's name for the gradient of a cast."""
+_COMPLEX = "complex"
+"""In torch's names of complex types, such as ``c10::complex<float>``."""
 _NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
 
 
@@ -36,7 +38,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = rows[(kernels.kind[rows] == KERNEL) & ~kernels.communication[rows]]
     rows = rows[~case.named("kernels", r"(?i)memcpy|memset|HtoD|DtoH|copy_from")[rows]]
     rows = rows[~fusion.in_chains(case)[rows]]
-    rows = rows[case.around(kernels.op[rows], _of_weights(case)) < 0]
+    needed = _of_weights(case) | _of_complex(case)
+    rows = rows[case.around(kernels.op[rows], needed) < 0]
     claim = case.of_device(case.time(rows, "kernels"))
     if case.share(intervals.length(claim)) < MANY_PLACES:
         return
@@ -81,6 +84,15 @@ def _of_weights(case: RuleContext) -> Bools:
     needed[casts] = True
     needed[forward[forward >= 0]] = True
     return needed
+
+
+def _of_complex(case: RuleContext) -> Bools:
+    """Return the operators with a complex input: a real tensor beside it has to become complex."""
+    trace, types = case.trace, np.zeros(len(case.trace.strings) + 1, np.bool_)
+    used = np.unique(trace.ops.dtypes)
+    types[[i for i in used[used >= 0].tolist() if _COMPLEX in trace.text(i)]] = True
+    found: Bools = types[trace.ops.dtypes]
+    return found
 
 
 RULE = Rule(

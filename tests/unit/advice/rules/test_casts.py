@@ -1,5 +1,7 @@
 """Kernels that only convert to another type."""
 
+from typing import Any
+
 from tb_privateuse1.advice.rules.casts import RULE
 from tests.support.autograd import ENGINE
 from tests.support.program import Program, found, kernel_inside
@@ -58,3 +60,21 @@ def test_a_weight_that_is_trained_is_cast_anew_in_each_step() -> None:
 def test_casts_between_operators_are_found_in_training_as_well() -> None:
     (row,) = found(RULE, mixed(of_weight=False).trace())
     assert row.events == 8
+
+
+def promoted(dtype: str) -> Program:
+    """Products whose second factor gets the type of the first one."""
+    types: dict[str, Any] = {"Input Dims": [[64], [64]], "Input type": [dtype, "float"]}
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with run.around("aten::mul", **types), run.around("aten::_to_copy"):
+                run.launch("elementwise_kernel", 200)
+            run.wait()
+    return run
+
+
+def test_numbers_that_meet_complex_ones_have_no_other_type() -> None:
+    assert found(RULE, promoted("c10::complex<float>").trace()) == []
+    assert len(found(RULE, promoted("double").trace())) == 1
