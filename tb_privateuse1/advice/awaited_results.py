@@ -23,28 +23,56 @@ _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
 _OTHERS = (
     r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose|nonzero|masked_select|_to_cpu)$"
 )
+_USUAL = 3.0
+"""A copy's call may return this many times as late as usual, as ``host_activities`` has it."""
 MANY = 0.1
 """Share of the step from which the copies of results on the host are worth a finding without their
 line, or where one copy has all results of a step: a tenth is worth a day's work (``engine``)."""
 
 
 def copies_that_wait(case: RuleContext) -> I64:
-    """Return the rows of ``limits.waits`` in copies that no other rule reports."""
+    """Return the rows of ``limits.waits`` in copies that no other rule reports.
+
+    Not those whose copy to the device had long been done: the host's thread was held up.
+    """
+    waits = _copies(case)
+    return waits[~_held_up(case, waits)]
+
+
+def _copies(case: RuleContext) -> I64:
     waits = case.waits_in(case.named("ops", _NAMES))
     is_reported = case.around(case.limits.waits.op[waits], case.named("ops", _OTHERS)) >= 0
     return waits[~is_reported]
 
 
-def awaited(case: RuleContext) -> I64:
-    """Return the rows of ``limits.waits`` for results that have to be awaited.
+def _held_up(case: RuleContext, waits: I64) -> Bools:
+    """Return which waits returned far later behind their copy to the device than others do."""
+    kernels = case.trace.kernels
+    sent = case.kernels(_TO_DEVICE)
+    sent = sent[kernels.op[sent] >= 0]
+    done = np.zeros(len(case.trace.ops), np.int64)
+    np.maximum.at(done, kernels.op[sent], kernels.end_ns[sent])
+    op = case.limits.waits.op[waits]
+    known = lookup(done, op, 0) > 0
+    late = np.where(known, case.limits.waits.end_ns[waits] - lookup(done, op, 0), 0)
+    usual = np.median(late[known]) if known.any() else 0
+    held: Bools = known & (late > _USUAL * usual)
+    return held
 
-    Other code answers them with new data, or a copy has all results of a step and costs little.
+
+def awaited(case: RuleContext) -> I64:
+    """Return the rows of ``limits.waits`` in copies that no change of the program shortens.
+
+    Other code answers their results with new data; or a copy has all results of a step and costs
+    little; or the host's thread was held up.
     """
     waits = copies_that_wait(case)
     items = answered(case, waits)
     rest = waits[items <= 1]
     costs = case.share(intervals.length(case.idle_by_waits(rest)))
-    return waits if costs < MANY and are_gathered(case, rest) else waits[items > 1]
+    if costs < MANY and are_gathered(case, rest):
+        return _copies(case)
+    return np.setdiff1d(_copies(case), rest)
 
 
 def are_gathered(case: RuleContext, waits: I64) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,8 +17,8 @@ from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 
-_FACTORS = re.compile(
-    r"aten::_?(linalg_(?!\w*norm|matmul|multi_dot|vecdot|cross|diagonal|vander)|cholesky|lu_|"
+_FACTORS = (
+    r"^aten::_?(linalg_(?!\w*norm|matmul|multi_dot|vecdot|cross|diagonal|vander)|cholesky|lu_|"
     r"triangular_solve|inverse$|svd|qr$|geqrf|ormqr|lstsq)"
 )
 """Starts of torch's names (native_functions.yaml) for factorizations, and what solves with them."""
@@ -63,10 +62,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 def _factorizes(case: RuleContext) -> bool:
     """Return whether a judged operator factorizes a matrix in float64, or solves with one."""
-    texts, ops = case.trace.text, case.trace.ops
-    names = {i for i in np.unique(ops.name).tolist() if _FACTORS.match(texts(i))}
-    rows = np.flatnonzero(np.isin(ops.name, list(names)) & case.judged)
-    return any('"double"' in texts(i) for i in np.unique(ops.dtypes[rows]).tolist())
+    dtypes = np.unique(case.trace.ops.dtypes[case.ops(_FACTORS)])
+    return any('"double"' in case.trace.text(i) for i in dtypes.tolist())
 
 
 def _needed(case: RuleContext, claim: intervals.Set, calls: I64, activities: int) -> RuleFinding:

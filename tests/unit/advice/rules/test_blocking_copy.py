@@ -163,6 +163,35 @@ def test_answers_to_many_items_have_to_be_waited_for() -> None:
     assert [row.rule for row in whole.rows] == ["blocking_copy"]
 
 
+def test_a_host_that_was_held_up_behind_a_copy_is_no_fault_of_it() -> None:
+    """The copy was done: the thread did not run for the rest."""
+    run = Program()
+    for step in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=300)
+            run.now = max(run.now, run.device)
+            with run.around("aten::to"), run.around("aten::copy_"):
+                run.copy("HtoD", 1)
+                late(run, 800 if step == 2 else 2)
+    trace = run.trace()
+    assert advise(trace, rules=(RULE, blocked_call.RULE)).rows == ()
+
+
+def test_copies_that_all_return_late_are_found() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=300)
+            run.now = max(run.now, run.device)
+            with run.around("aten::to"), run.around("aten::copy_"):
+                run.copy("HtoD", 1)
+                late(run, 200)
+    (row,) = found(RULE, run.trace())
+    assert row.events == 4
+
+
 def read(*shapes: list[int]) -> dict[str, Any]:
     """The arguments of an event that describe the sizes of its inputs."""
     return {"Input Dims": list(shapes)}

@@ -49,7 +49,7 @@ def other_exponentials(run: SizedProgram) -> None:
 
 
 def marginal(run: SizedProgram) -> None:
-    """Sums of exponentials that are wanted themselves: no score becomes a chance, none is picked."""
+    """Sums of exponentials that are wanted themselves: no score is picked or becomes a chance."""
     run.run("aten::amax", SCORES, "[-1]", "True")
     run.run("aten::sub", SCORES, COLUMN, "1")
     run.run("aten::exp", SCORES)
