@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.idioms.expanded_copies import repeated
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.idioms.unwritten_copies import unwritten_copies
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
+from tb_privateuse1.analysis.steps.training_phases import BACKWARD, phase_kinds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import starts_with
@@ -73,6 +74,9 @@ def _conversions(case: RuleContext) -> tuple[Slow, I64, Slow]:
     copied = copied[kernels.kind[copied] == KERNEL]
     inside = case.around(trace.ops.parent[kernels.op[copied]], _working(case)) >= 0
     copied = permuted_inputs.of_program(trace, copied, inside)
+    # Autograd copies the gradient of a view as the next product reads it: no line says so.
+    if (case.around(kernels.op[copied], phase_kinds(trace) == BACKWARD) >= 0).all():
+        copied = copied[:0]
     rows = np.union1d(copied, case.kernels(_KERNELS))
     rows = rows[~kernels.communication[rows] & ~fusion.in_chains(case)[rows]]
     rows = np.setdiff1d(rows, repeated(trace).rows)
