@@ -20,8 +20,8 @@ def answers(trace: Trace, results: I64, own: I64, is_sent: Bools, is_busy: Bools
     """Return for each result the number of items of its answer, or 0.
 
     ``results`` are the rows of ``trace.ops`` that copy to the host. ``own`` are the outermost
-    operators of their thread by time, of which ``is_sent`` copy to the device and ``is_busy``
-    launch anything, in the order of ``own``. An item is a row of the first dimension.
+    operators of their thread by time; in their order, ``is_sent`` says which ones copy to the
+    device, and ``is_busy`` which launch anything. An item is a row of the first dimension.
     """
     ops, items = trace.ops, np.zeros(len(results), np.int64)
     sends = np.flatnonzero(is_sent)
