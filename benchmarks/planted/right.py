@@ -25,7 +25,13 @@ from benchmarks.planted.fault import DEVICE_SPEED, Device
 from benchmarks.planted.table import loud, named
 from tb_privateuse1.advice.engine import advise
 
-MODULES = ("right_on_host", "right_on_device", "right_later", "right_last")
+MODULES = (
+    "right_on_host",
+    "right_in_rounds",
+    "right_on_device",
+    "right_later",
+    "right_last",
+)
 STEPS = 4
 """Recorded steps."""
 
