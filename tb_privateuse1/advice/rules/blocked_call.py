@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_privateuse1.advice.awaited_results import awaited
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
@@ -24,7 +25,7 @@ from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import STEP, starts_with
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import NONE, OPERATOR
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _CLASSES: tuple[ClassName, ...] = (
     "synchronization", "blocking_copy", "device_memory", "file_or_lock", "other_rank",
@@ -47,6 +48,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     own = case.class_intervals
     some = np.isin(own.time_class, [NUMBER[name] for name in _CLASSES]) & (own.row >= 0)
     own = own.take(np.flatnonzero(some))
+    own = own.take(np.flatnonzero(~_is_awaited(case, own)))
     if not len(own):
         return
     name, op = _sites(case, own)
@@ -56,6 +58,14 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     for i in np.argsort(-total, kind="stable")[:_MOST].tolist():
         if case.share(int(total[i])) >= MANY_PLACES:
             yield _finding(case, own.take(np.flatnonzero(group == i)), int(op[first[i]]))
+
+
+def _is_awaited(case: RuleContext, own: ClassIntervals) -> Bools:
+    """Return which intervals are of copies of results that have to be awaited."""
+    waits = case.limits.waits.take(awaited(case))
+    launches = (own.table == LAUNCHES) & np.isin(own.row, waits.launch[waits.launch >= 0])
+    found: Bools = launches | ((own.table == OPS) & np.isin(own.row, waits.op[waits.op >= 0]))
+    return found
 
 
 def _last_work_ns(case: RuleContext) -> int:

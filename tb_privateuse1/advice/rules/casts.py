@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,21 +11,36 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.analysis.idioms.accumulations import ACCUMULATE, accumulations
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import KERNEL
+from tb_privateuse1.trace.call_tree import forward_of
+from tb_privateuse1.trace.columns import following
+from tb_privateuse1.trace.groupby import named_rows
+from tb_privateuse1.trace.model import KERNEL, NONE
+from tb_privateuse1.trace.table import Bools
 
+_BACK = re.compile(r": ToCopyBackward\d*$")
+"""Autograd's name for the gradient of a cast."""
+_COMPLEX = "complex"
+"""In torch's names of complex types, such as ``c10::complex<float>``."""
 _NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the kernels below ``to``. A copy between devices is not a kernel."""
+    """Yield the kernels below ``to``, but for weights in training.
+
+    A copy between devices is not a kernel.
+    """
     kernels = case.trace.kernels
     rows = case.launched_by(case.named("ops", _NAMES))
     rows = rows[(kernels.kind[rows] == KERNEL) & ~kernels.communication[rows]]
     rows = rows[~case.named("kernels", r"(?i)memcpy|memset|HtoD|DtoH|copy_from")[rows]]
     rows = rows[~fusion.in_chains(case)[rows]]
+    if case.share(intervals.length(case.of_device(case.time(rows, "kernels")))) < MANY_PLACES:
+        return  # before what takes longer to tell
+    rows = rows[case.around(kernels.op[rows], _of_weights(case) | _of_complex(case)) < 0]
     claim = case.of_device(case.time(rows, "kernels"))
     if case.share(intervals.length(claim)) < MANY_PLACES:
         return
@@ -50,12 +66,44 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
 
 
+def _of_weights(case: RuleContext) -> Bools:
+    """Return the operators that cast a weight which is trained, and its gradient back.
+
+    Autograd adds such a gradient to a parameter as soon as it is cast. The optimizer then changes
+    the weight: with a master copy it would write the narrow weights instead.
+    """
+    trace, found = case.trace, accumulations(case.trace)
+    needed = np.zeros(len(trace.ops), np.bool_)
+    nodes = found.engine
+    nodes = nodes[np.lexsort((trace.ops.start_ns[nodes], trace.ops.thread[nodes]))]
+    casts = named_rows(trace.strings, trace.ops.name[nodes], _BACK.search)
+    adds = named_rows(trace.strings, trace.ops.name[nodes], lambda name: ACCUMULATE in name)
+    same = following(trace.ops.thread[nodes], NONE) == trace.ops.thread[nodes]
+    casts = nodes[casts & following(adds, False) & same]
+    forward = forward_of(trace)[casts]
+    forward = case.around(forward[forward >= 0], case.named("ops", _NAMES))
+    needed[casts] = True
+    needed[forward[forward >= 0]] = True
+    return needed
+
+
+def _of_complex(case: RuleContext) -> Bools:
+    """Return the operators with a complex input: a real tensor beside it has to become complex."""
+    trace, types = case.trace, np.zeros(len(case.trace.strings) + 1, np.bool_)
+    dtypes = trace.ops.dtypes
+    used = np.flatnonzero(np.bincount(dtypes[dtypes >= 0], minlength=1))
+    types[[i for i in used.tolist() if _COMPLEX in trace.text(i)]] = True
+    found: Bools = types[dtypes]
+    return found
+
+
 RULE = Rule(
     name="casts",
     title=say("Conversions between types"),
     cause="device",
     looks_for=say(
-        "Kernels launched below aten::_to_copy that are no copies between host and device."
+        "Kernels launched below aten::_to_copy that are no copies between host and device. Not "
+        "those of weights in training, which have changed since."
     ),
     why=say("They read and write all of a tensor and compute nothing."),
     fix=say(

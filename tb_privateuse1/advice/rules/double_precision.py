@@ -13,11 +13,22 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.double_work import Rates, double_work
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.table import I64
+
+_FACTORS = (
+    r"^aten::_?(linalg_(?!\w*norm|matmul|multi_dot|vecdot|cross|diagonal|vander)|cholesky|lu_|"
+    r"triangular_solve|inverse$|svd|qr$|geqrf|ormqr|lstsq)"
+)
+"""Starts of torch's names (native_functions.yaml) for factorizations, and what solves with them."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the kernels of operators with a float64 tensor as input."""
+    """Yield the kernels of operators with a float64 tensor as input.
+
+    Where a matrix in float64 is factorized, they are a note.
+    """
     work = double_work(case.trace, on_host=case.is_host)
     judged = case.judged_kernels[work.slow.rows]
     slow, most = work.slow.where(judged), work.most[judged]
@@ -25,6 +36,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     calls = np.unique(case.trace.kernels.op[slow.rows]).astype(np.int64)
+    if _factorizes(case):
+        yield _needed(case, claim, calls, len(slow.rows))
+        return
     whole = intervals.length(device_time.claim_of(case, replace(slow, shares=most)))
     yield RuleFinding(
         title=say("Work in float64: {share} of the time", share=""),
@@ -43,6 +57,37 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         confidence="medium" if work.rates == "bytes" else "high",
         source=case.source(calls),
         lacks=case.lacks("stacks"),
+    )
+
+
+def _factorizes(case: RuleContext) -> bool:
+    """Return whether a judged operator factorizes a matrix in float64, or solves with one."""
+    dtypes = np.unique(case.trace.ops.dtypes[case.ops(_FACTORS)])
+    return any('"double"' in case.trace.text(i) for i in dtypes.tolist())
+
+
+def _needed(case: RuleContext, claim: intervals.Set, calls: I64, activities: int) -> RuleFinding:
+    """Return a note on float64 that a factorization may need."""
+    return RuleFinding(
+        title=say(
+            "Work in float64, a factorization among it: float32 would save {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{kernels:,} activities have a float64 tensor among their inputs. Errors of a "
+            "factorization grow with the condition of its matrix, which no recording has.",
+            kernels=activities,
+        ),
+        events=activities,
+        evidence=case.examples("ops", calls),
+        how=say("None is promised: whether float32 gives the same results is not recorded."),
+        once=claim,
+        confidence="low",
+        fix=say(
+            "Compare the results in float32. Keep float64 where the factorization needs it, and "
+            "work in float32 before and behind it."
+        ),
+        source=case.source(calls),
     )
 
 

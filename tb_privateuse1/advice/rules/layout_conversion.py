@@ -15,8 +15,10 @@ from tb_privateuse1.analysis.idioms.expanded_copies import repeated
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.idioms.unwritten_copies import unwritten_copies
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
+from tb_privateuse1.analysis.steps.training_phases import BACKWARD, phase_kinds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import starts_with
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import KERNEL, OPERATOR
 from tb_privateuse1.trace.table import I64, Bools
@@ -72,6 +74,9 @@ def _conversions(case: RuleContext) -> tuple[Slow, I64, Slow]:
     copied = copied[kernels.kind[copied] == KERNEL]
     inside = case.around(trace.ops.parent[kernels.op[copied]], _working(case)) >= 0
     copied = permuted_inputs.of_program(trace, copied, inside)
+    # Autograd copies the gradient of a view as the next product reads it: no line says so.
+    if (case.around(kernels.op[copied], phase_kinds(trace) == BACKWARD) >= 0).all():
+        copied = copied[:0]
     rows = np.union1d(copied, case.kernels(_KERNELS))
     rows = rows[~kernels.communication[rows] & ~fusion.in_chains(case)[rows]]
     rows = np.setdiff1d(rows, repeated(trace).rows)
@@ -93,11 +98,15 @@ def _conversions(case: RuleContext) -> tuple[Slow, I64, Slow]:
 
 
 def _working(case: RuleContext) -> Bools:
-    """Return the operators that compute: what they call is their own affair."""
-    kind = groups.name_categories(case.trace)[case.trace.ops.name]
+    """Return the operators that compute: what they call is their own affair.
+
+    torch's own of no known kind compute as well, such as solvers, which overwrite a copy.
+    """
+    kind = groups.name_categories(case.trace)
     work = [kinds_of_work.KINDS.index(one) for one in _COMPUTE]
-    is_work = mask_of(np.array(work), len(kinds_of_work.KINDS) + 1)
-    flags: Bools = is_work[kind] & (case.trace.ops.kind == OPERATOR)
+    is_work = mask_of(np.array(work), len(kinds_of_work.KINDS) + 1)[kind]
+    is_work |= (kind == kinds_of_work.KINDS.index("other")) & starts_with(case.trace, "aten::")
+    flags: Bools = is_work[case.trace.ops.name] & (case.trace.ops.kind == OPERATOR)
     return flags
 
 

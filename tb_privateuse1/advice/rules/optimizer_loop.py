@@ -13,9 +13,13 @@ from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms import optimizers
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.idle import device_bound
+from tb_privateuse1.analysis.operators import groups
+from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
+from tb_privateuse1.analysis.steps.training_phases import BACKWARD, phase_kinds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import starts_with
 from tb_privateuse1.trace.model import OPERATOR
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -28,15 +32,18 @@ _MANY = 30
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the operators directly inside ``Optimizer.step`` if none takes many tensors."""
+    """Yield the operators directly inside ``Optimizer.step`` if none takes many tensors.
+
+    Nor may one of them compute what no for-each operator does.
+    """
     ops = case.trace.ops
     steps = case.ops(_STEP)
     is_step = np.zeros(len(ops), np.bool_)
     is_step[steps] = True
-    children = np.flatnonzero((ops.kind == OPERATOR) & is_step[ops.parent] & (ops.parent >= 0))
+    children = _children(case, is_step)
     if not len(steps) or len(children) < _MANY * len(steps):
         return
-    if case.named("ops", _TOGETHER)[children].any():
+    if (case.named("ops", _TOGETHER) | _without_for_each(case))[children].any():
         return
     kinds = len(np.unique(ops.name[children]))
     removed = 1 - kinds * len(steps) / len(children)
@@ -87,6 +94,25 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
 
 
+def _children(case: RuleContext, is_step: Bools) -> I64:
+    """Return the operators directly inside, without those of a model that a closure runs."""
+    ops = case.trace.ops
+    inside = (ops.kind == OPERATOR) & is_step[ops.parent] & (ops.parent >= 0)
+    of_model = (ops.sequence >= 0) | (phase_kinds(case.trace) == BACKWARD)
+    return np.flatnonzero(inside & ~of_model)
+
+
+def _without_for_each(case: RuleContext) -> Bools:
+    """Return torch's operators that no for-each operator stands for, such as products.
+
+    Sparse gradients need such ones, as do a line search and updates by whole matrices.
+    """
+    kind = groups.name_categories(case.trace)
+    others = (kind == KINDS.index("other")) & starts_with(case.trace, "aten::")
+    found: Bools = ((kind == KINDS.index("gemm")) | others)[case.trace.ops.name]
+    return found
+
+
 def _name(case: RuleContext, children: I64) -> str:
     """Return the optimizer that calls most of these operators: one may call others."""
     ops = case.trace.ops
@@ -121,7 +147,7 @@ RULE = Rule(
     cause="launching",
     looks_for=say(
         "Optimizer.step with many operators directly inside and neither _foreach_ nor "
-        "_fused_ among them."
+        "_fused_ among them, nor what no for-each operator computes: products, sparse gradients."
     ),
     why=say("A model has hundreds of parameters, most of them small: the host is busy launching."),
     fix=say(

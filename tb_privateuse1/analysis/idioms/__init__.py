@@ -15,6 +15,7 @@ __all__ = [
     "expanded_copies",
     "fused_kernel_rates",
     "growing_tensors",
+    "host_answers",
     "idiom",
     "independent_rounds",
     "inverses",

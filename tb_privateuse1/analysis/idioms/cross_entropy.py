@@ -17,7 +17,7 @@ from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 _BEFORE = ("max", "amax")
 _BEHIND = ("gather", "take_along_dim", "index")
@@ -58,6 +58,7 @@ def loss_tails(trace: Trace) -> LossTails:
     for offset in range(int((last - first).max(initial=-1)) + 1):
         some = np.flatnonzero(first + offset <= last)
         loss[first[some] + offset] = some
+    loss = np.where(_uses_scores(found, loss, size)[loss] & (loss >= 0), loss, -1)
     backward = _gradients(trace, found, loss)
     loss = np.where(backward >= 0, backward + count, loss)
     duration = sums(loss, nodes.duration_ns, 2 * count)
@@ -80,6 +81,22 @@ def _tail(found: Graph, last: I64, size: I64) -> I64:
         goes_on &= picks[at] | (small & nodes.known[at])
         last = np.where(goes_on, at, last)
     return last
+
+
+def _uses_scores(found: Graph, loss: I64, size: I64) -> Bools:
+    """Return which losses make chances of their scores, or pick the targets' among them.
+
+    Sums of exponentials may be wanted for themselves, as a partition function is.
+    """
+    nodes, own = found.nodes, np.maximum(loss, 0)
+    inside = loss >= 0
+    logs = inside & found.named("log", "logsumexp")
+    last = maxima(np.where(logs, loss, -1), np.arange(len(nodes)), len(size))
+    whole = inside & (_SMALLER * nodes.written_bytes > lookup(size, own, 0))
+    behind = np.arange(len(nodes)) > lookup(last, own, NONE)
+    uses = whole & (logs | (found.named("sub", "div") & behind))
+    uses |= inside & found.named(*_BEHIND)
+    return np.append(np.bincount(loss[uses], minlength=len(size)) > 0, False)
 
 
 def _gradients(trace: Trace, found: Graph, loss: I64) -> I64:

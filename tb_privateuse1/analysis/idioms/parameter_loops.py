@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_u
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.repeated_sequences import Rounds, find_rounds
 from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -62,7 +63,8 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     equal = find_rounds(np.where(usable, symbol, -1), LONGEST, ROUNDS)
     loop = equal.of_rows(len(nodes))
     changes = _changes(found, equal, loop)
-    equal = equal.take(changes >= _CHANGES * (equal.rounds - 1) * equal.period)
+    changing = changes >= _CHANGES * (equal.rounds - 1) * equal.period
+    equal = equal.take(changing & ~_in_one_call(trace, nodes.op, equal))
     loop = equal.of_rows(len(nodes))
     return ParameterLoops(
         graph=found,
@@ -79,6 +81,20 @@ def _in_no_loop(trace: Trace, rows: I32) -> Bools:
     named = named_rows(trace.strings, ops.name, _NO_LOOPS.search)
     inside: Bools = call_tree.around(ops.parent, ops.parent[rows], named) >= 0
     return inside
+
+
+def _in_one_call(trace: Trace, op: I32, equal: Rounds) -> Bools:
+    """Return the segments that run inside of one of torch's operators: no program can change it.
+
+    An equal call beside it may count as part of the first round or the last.
+    """
+    ops = trace.ops
+    own = call_tree.starts_with(trace, "aten::")[ops.name]
+    outermost = own & ~lookup(own, ops.parent, False)
+    inner = (equal.first + equal.period, equal.first + equal.period * (equal.rounds - 1) - 1)
+    begin, end = (call_tree.around(ops.parent, op[at], outermost) for at in inner)
+    found: Bools = (begin >= 0) & (begin == end)
+    return found
 
 
 def _changes(found: Graph, equal: Rounds, loop: I64) -> I64:

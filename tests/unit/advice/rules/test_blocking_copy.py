@@ -1,5 +1,6 @@
 """Copies that block the host."""
 
+import contextlib
 from typing import Any
 
 from tb_privateuse1.advice.engine import advise
@@ -33,11 +34,11 @@ def test_a_copy_that_does_not_block_is_fine() -> None:
     assert found(RULE, program(blocking=False).trace()) == []
 
 
-def results(copies: int) -> Trace:
-    """Results of a step that are read by some copies."""
+def results(copies: int, *, marked: bool = True) -> Trace:
+    """Results of a step that are read by some copies; the profiler marks its steps, or not."""
     run = Program()
     for _ in range(4):
-        with run.step():
+        with run.step() if marked else contextlib.nullcontext():
             for _ in range(10):
                 run.op("aten::mm", 10, kernel=100)
             for _ in range(copies):
@@ -49,6 +50,49 @@ def results(copies: int) -> Trace:
 
 def test_results_of_a_step_in_one_copy_are_together_already() -> None:
     assert found(RULE, results(1)) == []
+
+
+def test_steps_that_only_repeat_are_steps_as_well() -> None:
+    assert found(RULE, results(1, marked=False)) == []
+    assert len(found(RULE, results(4, marked=False))) == 1
+
+
+def late(run: Program, us: float) -> None:
+    """Let the last call return later."""
+    run.rest(us)
+    run.events[-1]["dur"] += us
+
+
+def test_the_one_copy_of_a_step_is_no_blocked_call_either() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(10):
+                run.op("aten::mm", 10, kernel=100)
+            with run.around("aten::copy_"):
+                run.copy("DtoH", 1)
+                late(run, 70)
+    trace = run.trace()
+    assert advise(trace, rules=(RULE, blocked_call.RULE)).rows == ()
+    assert advise(trace, rules=(blocked_call.RULE,)).rows == ()
+
+
+def test_awaited_answers_are_no_blocked_call_however_short() -> None:
+    trace = environment(8, rest=0, work=400).trace()
+    assert advise(trace, rules=(RULE, blocked_call.RULE)).rows == ()
+
+
+def test_the_results_of_a_step_can_only_be_read_later() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=100)
+            with run.around("aten::copy_"):
+                run.copy("DtoH", 1)
+            run.rest(200)
+    (row,) = found(RULE, run.trace())
+    assert row.fix.startswith("One copy has all results of a step")
 
 
 def test_results_read_one_by_one_are_found() -> None:
@@ -81,18 +125,21 @@ def wrap(run: Program, *shape: int) -> None:
     run.op("aten::lift_fresh", 2, **arguments)
 
 
-def environment(items: int, *, answers: bool = True) -> Program:
+def environment(
+    items: int, *, answers: bool = True, rest: float = 200, work: float = 100
+) -> Program:
     """A policy whose actions code on the host answers with the next states, as new data."""
     run = Program()
     for _ in range(4):
         with run.step():
             for _ in range(6):
-                run.op("aten::mm", 10, kernel=100)
+                run.op("aten::mm", 10, kernel=work)
                 with run.frame("rollout.py(8): act"):
                     with run.around("aten::copy_"):
                         run.copy("DtoH", 20)
+                        late(run, work / 20)
                     run.op("aten::detach", 2)
-                run.rest(200)
+                run.rest(rest)
                 if answers:
                     wrap(run, items, 24)
                 with run.around("aten::to"), run.around("aten::copy_"):
@@ -110,10 +157,73 @@ def test_answers_to_many_items_have_to_be_waited_for() -> None:
     trace = environment(8).trace()
     (row,) = found(RULE, trace)
     assert (row.saving_ns, row.severity) == (None, "note")
-    assert row.title.startswith("The program waits for answers from outside of torch: 3")
+    assert row.title.startswith("The program waits for answers of the host: 3")
     assert str(row.where) == "act (rollout.py:8)"
     whole = advise(trace, rules=(RULE, blocked_call.RULE))
     assert [row.rule for row in whole.rows] == ["blocking_copy"]
+
+
+def test_a_host_that_was_held_up_behind_a_copy_is_no_fault_of_it() -> None:
+    """The copy was done: the thread did not run for the rest."""
+    run = Program()
+    for step in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=300)
+            run.now = max(run.now, run.device)
+            with run.around("aten::to"), run.around("aten::copy_"):
+                run.copy("HtoD", 1)
+                late(run, 800 if step == 2 else 2)
+    trace = run.trace()
+    assert advise(trace, rules=(RULE, blocked_call.RULE)).rows == ()
+
+
+def test_copies_that_all_return_late_are_found() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=300)
+            run.now = max(run.now, run.device)
+            with run.around("aten::to"), run.around("aten::copy_"):
+                run.copy("HtoD", 1)
+                late(run, 200)
+    (row,) = found(RULE, run.trace())
+    assert row.events == 4
+
+
+def read(*shapes: list[int]) -> dict[str, Any]:
+    """The arguments of an event that describe the sizes of its inputs."""
+    return {"Input Dims": list(shapes)}
+
+
+def moved(answer: str, sent: list[int]) -> Program:
+    """A policy whose actions operators on the host make the next states of; or they do not."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(6):
+                run.op("aten::mm", 10, kernel=100)
+                with run.around("aten::to"), run.around("aten::copy_", **read([8], [8])):
+                    run.copy("DtoH", 20)
+                run.op("aten::unsqueeze", 2, **read([8]))
+                run.op(answer, 100, **read([8, 24], [8, 1]))
+                run.op("aten::remainder_", 100, **read([8, 24]))
+                sends = read(sent, sent)
+                with run.around("aten::to", **sends), run.around("aten::copy_", **sends):
+                    run.copy("HtoD", 20, blocking=False)
+    return run
+
+
+def test_answers_that_operators_on_the_host_compute_have_to_be_waited_for() -> None:
+    (row,) = found(RULE, moved("aten::add_", [8, 24]).trace())
+    assert (row.saving_ns, row.severity) == (None, "note")
+
+
+def test_results_that_only_a_log_reads_could_come_later() -> None:
+    """What is sent next has another size than all that the result went into."""
+    (row,) = found(RULE, moved("aten::add_", [64, 3, 32]).trace())
+    assert row.saving_ns is not None
 
 
 def test_results_without_an_answer_could_come_later() -> None:

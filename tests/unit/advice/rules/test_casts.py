@@ -1,6 +1,9 @@
 """Kernels that only convert to another type."""
 
+from typing import Any
+
 from tb_privateuse1.advice.rules.casts import RULE
+from tests.support.autograd import ENGINE
 from tests.support.program import Program, found, kernel_inside
 
 
@@ -28,3 +31,50 @@ def test_a_copy_between_devices_is_no_conversion() -> None:
             with run.around("aten::_to_copy"):
                 run.copy("DtoH", 200)
     assert found(RULE, run.trace()) == []
+
+
+def mixed(*, of_weight: bool) -> Program:
+    """Steps that cast a tensor to a narrow type, and its gradient back."""
+    run = Program()
+    for number in range(4):
+        forward, node = ({"Sequence number": number, **args} for args in ({}, {"Fwd thread id": 1}))
+        with run.step():
+            with run.around("aten::_to_copy", **forward), run.around("aten::copy_", **forward):
+                run.launch("elementwise_kernel", 200)
+            run.op("aten::mm", 10, kernel=500)
+            with run.around(f"{ENGINE}ToCopyBackward0", **node), run.around("aten::_to_copy"):
+                run.launch("elementwise_kernel", 200)
+            if of_weight:
+                run.op(f"{ENGINE}torch::autograd::AccumulateGrad", 2)
+            else:
+                run.op(f"{ENGINE}MmBackward0", 2)
+            run.wait()
+    return run
+
+
+def test_a_weight_that_is_trained_is_cast_anew_in_each_step() -> None:
+    """The optimizer has changed it, and adds its gradient in the wider type."""
+    assert found(RULE, mixed(of_weight=True).trace()) == []
+
+
+def test_casts_between_operators_are_found_in_training_as_well() -> None:
+    (row,) = found(RULE, mixed(of_weight=False).trace())
+    assert row.events == 8
+
+
+def promoted(dtype: str) -> Program:
+    """Products whose second factor gets the type of the first one."""
+    types: dict[str, Any] = {"Input Dims": [[64], [64]], "Input type": [dtype, "float"]}
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with run.around("aten::mul", **types), run.around("aten::_to_copy"):
+                run.launch("elementwise_kernel", 200)
+            run.wait()
+    return run
+
+
+def test_numbers_that_meet_complex_ones_have_no_other_type() -> None:
+    assert found(RULE, promoted("c10::complex<float>").trace()) == []
+    assert len(found(RULE, promoted("double").trace())) == 1

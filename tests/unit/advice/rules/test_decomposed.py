@@ -37,3 +37,13 @@ def test_two_parts_are_usual() -> None:
 
 def test_operators_that_are_made_of_others_everywhere() -> None:
     assert found(RULE, program("aten::linear", 4).trace()) == []
+
+
+def test_torch_has_all_kernels_of_a_processor() -> None:
+    """There ``vmap`` runs an operator by others: no backend lacks one."""
+    run = Program()
+    for _ in range(4):
+        with run.step(), run.around("aten::addmm"):
+            for part in PARTS:
+                run.op(part, 200)
+    assert found(RULE, run.trace()) == []

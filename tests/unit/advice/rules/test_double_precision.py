@@ -34,6 +34,34 @@ def test_floats_are_fine() -> None:
     assert found(RULE, program([[64], [64]], ["float", "float"]).trace()) == []
 
 
+def test_what_a_factorization_needs_is_a_note() -> None:
+    """Its errors grow with the condition of the matrix, which no trace has."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            for name in ("aten::mul", "aten::linalg_cholesky_ex"):
+                for _ in range(5):
+                    inputs = {"Input Dims": [[64, 64]], "Input type": ["double"]}
+                    run.op(name, 10, kernel=200, **inputs)
+            run.wait()
+    (row,) = found(RULE, run.trace())
+    assert (row.saving_ns, row.severity) == (None, "note")
+    assert "condition" in row.explanation
+
+
+def test_a_factorization_in_float32_needs_no_float64() -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            for name, kind in (("aten::mul", "double"), ("aten::linalg_cholesky_ex", "float")):
+                for _ in range(5):
+                    inputs = {"Input Dims": [[64, 64]], "Input type": [kind]}
+                    run.op(name, 10, kernel=200, **inputs)
+            run.wait()
+    (row,) = found(RULE, run.trace())
+    assert row.saving_ns is not None
+
+
 def products(types: tuple[str, ...], on_host: bool = False) -> SizedProgram:
     """Steps with a product of each type; on the device both take as long."""
     run = SizedProgram()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tb_privateuse1.advice.rules.layout_conversion import RULE
+from tests.support.autograd import ENGINE
 from tests.support.program import Program, found, kernel_inside
 from tests.support.sized import FP32, SizedProgram, recorded
 
@@ -26,6 +27,43 @@ def test_a_little_is_in_every_kernel_inside() -> None:
 def test_a_kernel_may_say_it_itself() -> None:
     trace = kernel_inside("aten::conv2d", 200, kernel="cudnn::ops::nchwToNhwcKernel").trace()
     assert len(found(RULE, trace)) == 1
+
+
+def test_a_copy_that_a_solver_makes_for_itself_is_its_own_affair() -> None:
+    """It overwrites its input, so that it works on a copy."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with run.around("aten::_cholesky_solve_helper"), run.around("aten::clone"):
+                run.op("aten::copy_", 10, kernel=200)
+            run.wait()
+    assert found(RULE, run.trace()) == []
+
+
+def gradients(*, forward: bool) -> Program:
+    """Steps whose backward pass copies the gradient of a view; some convert it on the way, too."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            if forward:
+                with run.around("aten::contiguous"), run.around("aten::clone"):
+                    run.op("aten::copy_", 10, kernel=200)
+            with run.around(f"{ENGINE}ViewBackward0"), run.around("aten::clone"):
+                run.op("aten::copy_", 10, kernel=200)
+            run.wait()
+    return run
+
+
+def test_a_gradient_takes_the_order_that_views_gave_it() -> None:
+    """Autograd copies it for the next product: the forward pass has nothing to change."""
+    assert found(RULE, gradients(forward=False).trace()) == []
+
+
+def test_gradients_of_converted_tensors_count() -> None:
+    (row,) = found(RULE, gradients(forward=True).trace())
+    assert row.events == 8
 
 
 def strided(*strides: list[int]) -> dict[str, Any]:

@@ -48,6 +48,17 @@ def other_exponentials(run: SizedProgram) -> None:
     run.run("aten::log", SCORES)
 
 
+def marginal(run: SizedProgram) -> None:
+    """Sums of exponentials that are wanted themselves: no score is picked or becomes a chance."""
+    run.run("aten::amax", SCORES, "[-1]", "True")
+    run.run("aten::sub", SCORES, COLUMN, "1")
+    run.run("aten::exp", SCORES)
+    run.run("aten::sum", SCORES, "[-1]", "True", "")
+    run.run("aten::log", COLUMN)
+    run.run("aten::add", COLUMN, COLUMN, "1")
+    run.run("aten::sub", COLUMN, COLUMN, "1")
+
+
 def program(loss: Loss) -> SizedProgram:
     run = SizedProgram()
     for _ in range(4):
@@ -71,7 +82,7 @@ def test_a_loss_by_hand_is_priced_by_one_pass(loss: Loss) -> None:
     assert found(elementwise_chain.RULE, before.trace()) == []
 
 
-@pytest.mark.parametrize("loss", [fused, other_exponentials])
+@pytest.mark.parametrize("loss", [fused, other_exponentials, marginal])
 def test_others_are_fine(loss: Loss) -> None:
     assert found(RULE, program(loss).trace()) == []
 

@@ -1,5 +1,7 @@
 """An optimizer that updates parameters one by one."""
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.optimizer_loop import RULE
@@ -41,6 +43,34 @@ def test_a_handful_of_parameters_is_fine() -> None:
 
 def test_a_fused_optimizer_is_fine() -> None:
     assert found(RULE, program(together=False, name="FusedAdam").trace()) == []
+
+
+@pytest.mark.parametrize("name", ["aten::sparse_mask", "aten::dot", "aten::mm"])
+def test_an_update_that_no_for_each_operator_computes_has_to_be_one_by_one(name: str) -> None:
+    """As those of sparse gradients, of a line search, and of orthogonal matrices."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=50)
+            with run.range("Optimizer.step#Own.step"):
+                for _ in range(40):
+                    for kind in (name, *KINDS):
+                        run.op(kind, 9, kernel=2)
+    assert found(RULE, run.trace()) == []
+
+
+def test_a_model_inside_of_the_step_is_no_update() -> None:
+    """A closure computes the loss and its gradients."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=50)
+            with run.range("Optimizer.step#SGD.step"):
+                for number in range(60):
+                    of_model: dict[str, Any] = {"Sequence number": number}
+                    run.op("aten::mul", 9, kernel=2, **of_model)
+                run.op("aten::add_", 9, kernel=2)
+    assert found(RULE, run.trace()) == []
 
 
 def sized(*, together: bool) -> SizedProgram:

@@ -114,6 +114,28 @@ def test_a_for_each_operator_without_a_kernel_is_another_rule() -> None:
     assert found(RULE, program(lists).trace()) == []
 
 
+def test_a_loop_inside_of_one_operator_of_torch_is_its_own() -> None:
+    """As packing a batch does, which copies the rows that are left at each time."""
+
+    def packs(run: SizedProgram) -> None:
+        with run.around("aten::_pack_padded_sequence"):
+            for tensor in PARAMETERS:
+                average(run, tensor)
+
+    assert found(RULE, program(packs).trace()) == []
+
+
+def test_a_loop_inside_of_an_operator_of_the_program_is_found() -> None:
+    """A range around the loop, or a function of autograd's, is the program's."""
+
+    def inside(run: SizedProgram) -> None:
+        with run.around("KeepAverage"):
+            for tensor in PARAMETERS:
+                average(run, tensor)
+
+    assert len(found(RULE, program(inside).trace())) == 1
+
+
 def test_gradients_that_autograd_adds_up_are_fine() -> None:
     """The engine adds each where it is ready; a program can't do that for a whole list."""
 

@@ -1,0 +1,139 @@
+"""Copies that wait for results: which of them the program cannot go on without."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.analysis.idioms.host_answers import answers
+from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
+_TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
+_TO_HOST = r"(?i)DtoH|D2H|dev(ice)? ?to ?host"
+_FRESH = r"^aten::lift_fresh$"
+"""torch wraps data from outside of it: a list of numbers, an array."""
+_NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
+_OTHERS = (
+    r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose|nonzero|masked_select|_to_cpu)$"
+)
+_USUAL = 3.0
+"""A copy's call may return this many times as late as usual, as ``host_activities`` has it."""
+MANY = 0.1
+"""Share of the step from which the copies of results on the host are worth a finding without their
+line, or where one copy has all results of a step: a tenth is worth a day's work (``engine``)."""
+
+
+def copies_that_wait(case: RuleContext) -> I64:
+    """Return the rows of ``limits.waits`` in copies that no other rule reports.
+
+    Not those whose copy to the device had long been done: the host's thread was held up.
+    """
+    waits = _copies(case)
+    return waits[~_held_up(case, waits)]
+
+
+def _copies(case: RuleContext) -> I64:
+    waits = case.waits_in(case.named("ops", _NAMES))
+    is_reported = case.around(case.limits.waits.op[waits], case.named("ops", _OTHERS)) >= 0
+    return waits[~is_reported]
+
+
+def _held_up(case: RuleContext, waits: I64) -> Bools:
+    """Return which waits returned far later behind their copy to the device than others do."""
+    kernels = case.trace.kernels
+    sent = case.kernels(_TO_DEVICE)
+    sent = sent[kernels.op[sent] >= 0]
+    done = np.zeros(len(case.trace.ops), np.int64)
+    np.maximum.at(done, kernels.op[sent], kernels.end_ns[sent])
+    op = case.limits.waits.op[waits]
+    known = lookup(done, op, 0) > 0
+    late = np.where(known, case.limits.waits.end_ns[waits] - lookup(done, op, 0), 0)
+    usual = np.median(late[known]) if known.any() else 0
+    held: Bools = known & (late > _USUAL * usual)
+    return held
+
+
+def awaited(case: RuleContext) -> I64:
+    """Return the rows of ``limits.waits`` in copies that no change of the program shortens.
+
+    Other code answers their results with new data; or a copy has all results of a step and costs
+    little; or the host's thread was held up.
+    """
+    waits = copies_that_wait(case)
+    items = answered(case, waits)
+    rest = waits[items <= 1]
+    costs = case.share(intervals.length(case.idle_by_waits(rest)))
+    if costs < MANY and are_gathered(case, rest):
+        return _copies(case)
+    return np.setdiff1d(_copies(case), rest)
+
+
+def are_gathered(case: RuleContext, waits: I64) -> bool:
+    """Return whether all waits are for results, at most one in each of several steps.
+
+    Such results come with one copy already. No argument makes them come earlier: the program must
+    read them a step later. A single step does not show that it is so in each.
+    """
+    to_host = np.zeros(len(case.trace.ops), np.bool_)
+    ops = case.trace.kernels.op[case.kernels(_TO_HOST)]
+    to_host[ops[ops >= 0]] = True
+    op = case.limits.waits.op[waits]
+    steps = len(case.steps)
+    if not has_steps(case.trace) and (found := iterations(case.trace)) is not None:
+        steps = len(found.start_ns)
+    in_turn = steps > 1 and len(waits) <= steps
+    return in_turn and bool(lookup(to_host, op, False).all())
+
+
+def answered(case: RuleContext, waits: I64) -> I64:
+    """Return for each wait the number of items that other code answers its result with, or 0.
+
+    That is the first size of what torch wraps next on the same thread, with only views between; or
+    of what the host's own operators make of the result and send. Copies to the device, by their
+    names or of what torch has just wrapped, have no answer.
+    """
+    ops, items = case.trace.ops, np.zeros(len(waits), np.int64)
+    top = case.top_in_order
+    top = top[~case.named("ops", _ALIASES)[top]]
+    op = case.limits.waits.op[waits]
+    sent = np.unique(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
+    busy = np.unique(case.trace.kernels.op)
+    known = np.flatnonzero((op >= 0) & ~np.isin(op, sent))
+    if not len(top) or not len(known):
+        return items
+    fresh = np.append(case.named("ops", _FRESH), False)
+    for one in np.unique(ops.thread[op[known]]).tolist():
+        own = np.append(top[ops.thread[top] == one], NONE)
+        mine = known[ops.thread[op[known]] == one]
+        before = np.searchsorted(ops.start_ns[own[:-1]], ops.start_ns[op[mine]]) - 1
+        after = np.searchsorted(ops.start_ns[own[:-1]], ops.end_ns[op[mine]])
+        answered = fresh[own[after]] & ~fresh[own[before]]
+        shapes = ops.shapes[own[after[answered]]].tolist()
+        items[mine[answered]] = [_first_size(case.trace.text(i)) for i in shapes]
+        rest = mine[items[mine] == 0]
+        every = case.top_in_order[ops.thread[case.top_in_order] == one]
+        is_sent, is_busy = (_inside(case, every, some) for some in (sent, busy))
+        items[rest] = answers(case.trace, op[rest], every, is_sent, is_busy)
+    return items
+
+
+def _inside(case: RuleContext, own: I64, some: I32 | I64) -> Bools:
+    """Return which of these outermost operators have one of some inside of them."""
+    is_own = mask_of(own, len(case.trace.ops))
+    return np.isin(own, case.around(some[some >= 0], is_own))
+
+
+def _first_size(shapes: str) -> int:
+    """Return the first size of the first tensor; 1 for a number, 0 if it is unknown."""
+    try:
+        (first, *_) = json.loads(shapes)
+        return int(first[0]) if first else 1
+    except (ValueError, TypeError):
+        return 0
