@@ -34,7 +34,7 @@ ATTEMPTS = 5
 def record(out: Path) -> dict[str, Any]:
     """Return torch's figures of a recording that is written to ``out``."""
     root = Path(__file__).parents[2]
-    command = ["-m", "tests.support.live_figures", out]
+    command: list[str | Path] = ["-m", "tests.support.live_figures", out]
     for _ in range(ATTEMPTS):
         done = warm_python.run(warm_python.TORCH, command, cwd=root, timeout=180)
         if "UnicodeDecodeError" not in done.stderr:

@@ -46,7 +46,8 @@ def test_recorded_stacks_of_one_line_are_one_group() -> None:
         "<built-in method zero_ of Tensor object at 0x7f2>;nn.Module: Linear_1;train.py(1): main",
         "<built-in method zero_ of Tensor object at 0x7f2>;nn.Module: Linear_1;train.py(2): main",
     )
-    calls = (op("a", 10 * i, 10 * i + 5, **{"Call stack": s}) for i, s in enumerate(stacks))
+    args: list[dict[str, Any]] = [{"Call stack": stack} for stack in stacks]
+    calls = (op("a", 10 * i, 10 * i + 5, **one) for i, one in enumerate(args))
     _, member = group_rows(*groups.group_columns(trace(*calls), ROWS, "stack"))
     assert member.tolist() == [0, 0, 1]
 
