@@ -148,8 +148,12 @@ def timed(case: dict[str, Any]) -> Compared | None:
     if least_ns <= run_operator.TINY * timing.floor_ns:
         return None
     cold_ns = timing.cold_ns or timing.median_ns
-    times_ns = (timing.median_ns, cold_ns, timing.middle_ns)
-    return Compared(*(ns / median_ns for ns in times_ns), timing.least_middle_ns / least_ns)
+    return Compared(
+        warm=timing.median_ns / median_ns,
+        cold=cold_ns / median_ns,
+        middle=timing.middle_ns / median_ns,
+        least=timing.least_middle_ns / least_ns,
+    )
 
 
 def shares(found: Sequence[Compared]) -> Iterator[str]:

@@ -124,7 +124,8 @@ def between_graphs(trace: Trace, rows: I64) -> I64:
     time = end - start - intervals.covered_length(compilations(trace)[0], start, end)
     spent = np.zeros(len(ops), np.int64)
     np.add.at(spent, holder, _without_compiling(trace, graphs))
-    return np.maximum(time - spent[rows], 0)
+    left: I64 = np.maximum(time - spent[rows], 0)
+    return left
 
 
 class Recompilation(Struct, frozen=True):
