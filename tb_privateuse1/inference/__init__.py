@@ -19,6 +19,7 @@ from tb_privateuse1.inference import (
     counter_samples,
     device_processes,
     device_timeline,
+    graph_annotations,
     graph_captures,
     host_tables,
     measured_timeline,
@@ -113,6 +114,7 @@ def build_trace(
         activities = _infer(host, strings, sidecar, others, launches, markers)
     trace = _assemble(raw, meta, vendor, host, activities, strings)
     trace = graph_captures.add_captures(trace, others)
+    trace = graph_annotations.add_annotations(trace, activities.graph)
     findings = doubts + trace_metadata.metadata_findings(raw, sidecar, vendor, activities, trace)
     findings += recording_window.window_findings(raw) + compile_logs.findings(raw)
     findings += quality.check_quality(trace, clues, sidecar)

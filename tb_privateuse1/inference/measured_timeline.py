@@ -9,7 +9,13 @@ import numpy as np
 from tb_privateuse1.inference import event_waits, flow_arrows
 from tb_privateuse1.inference.launch_links import link_activities
 from tb_privateuse1.inference.process_numbers import process_numbers, stream_owners
-from tb_privateuse1.inference.stage_inputs import Activities, MetadataClaims, Strings, rows_of_ids
+from tb_privateuse1.inference.stage_inputs import (
+    Activities,
+    GraphAnnotations,
+    MetadataClaims,
+    Strings,
+    rows_of_ids,
+)
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
@@ -100,6 +106,7 @@ def build_activities(
         configs=configs,
         annotations=_annotations(raw, lanes),
         waits=event_waits.build_event_waits(raw, lanes, launches),
+        graph=GraphAnnotations.of(events),
     )
 
 

@@ -64,6 +64,31 @@ def impossible_sizes(column: I64) -> Bools:
     return impossible
 
 
+_NAMES_IN_GRAPH = ("name", "bare_name", "bare_annotation")
+"""Arguments with the name of an annotation, in order: torch 2.14 on, 2.13, and text before that."""
+
+
+class GraphAnnotations(Struct, frozen=True):
+    """Annotated activities by ``event``, their number in the file; texts of the trace, or NONE."""
+
+    event: I32
+    module: I32
+    name: I32
+    phase: I32
+
+    @classmethod
+    def of(cls, events: Group) -> GraphAnnotations:
+        """Return those of the device's events."""
+        name = np.full(len(events), NONE, np.int32)
+        for key in _NAMES_IN_GRAPH:
+            name = np.where(name >= 0, name, events.text(key)).astype(np.int32)
+        module = events.text("module_fqn")
+        rows = np.flatnonzero((events.id("graph_node") > 0) & ((name >= 0) | (module >= 0)))
+        rows = rows[np.argsort(events.event[rows], kind="stable")]
+        columns = (events.event, module, name, events.text("autograd_phase"))
+        return cls(*(column[rows] for column in columns))
+
+
 class MetadataClaims(Struct, frozen=True):
     """The events with the arguments of a collective, and their rows in their table."""
 
@@ -96,6 +121,8 @@ class Activities(Struct, frozen=True):
     """Launch properties of kernels."""
     annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)
     waits: EventWaits = field(default_factory=EventWaits.empty)
+    graph: GraphAnnotations | None = None
+    """What the program wrote into the graphs that are replayed; None for inferred ones."""
 
 
 def rows_named(ops: Ops, strings: Strings, text: str) -> I64:

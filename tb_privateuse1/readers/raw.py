@@ -45,6 +45,7 @@ _IDS = (
     "rank_stride",
     "source_rank",
     "target_rank",
+    "graph_node",
 )
 _QUANTITIES = (
     "bytes",

@@ -9,7 +9,12 @@ from typing import Literal, get_args
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.recording.compiled_regions import compiling, region_calls
+from tb_privateuse1.analysis.recording.compiled_regions import (
+    RegionCalls,
+    backward_calls,
+    compiling,
+    region_calls,
+)
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, Trace
@@ -150,9 +155,10 @@ def compilation(trace: Trace, *, step: StepOption = None) -> Compilation:
     TraceError ``unknown_step``.
     """
     window = chosen_window(trace, step, "all")
-    calls = _calls(trace, window)
+    calls = _calls(trace, window, region_calls(trace))
+    behind = _calls(trace, window, backward_calls(trace))
     time = _time(trace, window)
-    rows = [*_logged(trace, calls, time), *_unlogged(trace, calls)]
+    rows = [*_logged(trace, (calls, behind), time), *_unlogged(trace, calls)]
     kinds = trace.compile_notes.kind
     of_graphs = kinds[_of_graphs(trace)]
     ran = compiling(trace)
@@ -183,10 +189,9 @@ def _time(trace: Trace, window: Window) -> intervals.Set:
     return window.host_time
 
 
-def _calls(trace: Trace, window: Window) -> dict[str, _Call]:
+def _calls(trace: Trace, window: Window, regions: RegionCalls) -> dict[str, _Call]:
     """Return the calls in the window by compile id."""
     found: dict[str, _Call] = {}
-    regions = region_calls(trace)
     starts = trace.ops.start_ns[regions.rows]
     inside = window.starts(starts).tolist()
     for i, compile_id in enumerate(regions.compile_ids):
@@ -201,8 +206,10 @@ def _calls(trace: Trace, window: Window) -> dict[str, _Call]:
     return found
 
 
-def _logged(trace: Trace, calls: dict[str, _Call], time: intervals.Set) -> Iterable[CompiledCode]:
-    """Yield the compilations of the log; the backward pass of a region has no calls of its own."""
+def _logged(
+    trace: Trace, calls: tuple[dict[str, _Call], dict[str, _Call]], time: intervals.Set
+) -> Iterable[CompiledCode]:
+    """Yield the compilations of the log; ``calls`` are those of regions and of backward passes."""
     found = trace.compilations
     start, total = found.start_ns, found.total_ns
     known = (start != MISSING) & (total != MISSING)
@@ -214,7 +221,7 @@ def _logged(trace: Trace, calls: dict[str, _Call], time: intervals.Set) -> Itera
         backward = bool(found.backward[row])
         notes = noted.get(compile_id, {}) if not backward else {}
         again = notes.get(RECOMPILATION)
-        call = _Call() if backward else calls.get(compile_id, _Call())
+        call = calls[backward].get(compile_id, _Call())
         dynamo, aot, inductor, codegen = _own_times(trace, row, backward=backward)
         yield CompiledCode(
             compile_id=compile_id,

@@ -9,11 +9,12 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import NOISE
-from tb_privateuse1.analysis.recording.compiled_regions import region_calls
+from tb_privateuse1.analysis.recording.compiled_regions import between_graphs, region_calls
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.i18n.units import percent, shorten
 from tb_privateuse1.trace.findings import LONGEST_INLINE
 from tb_privateuse1.trace.recorded_metadata import GRAPH_BREAK
+from tb_privateuse1.trace.table import I64
 
 _MOST_PLACES = 3
 """That an explanation names; the page has all."""
@@ -51,9 +52,22 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         events=len(rows),
         evidence=case.examples("ops", rows),
-        how=say("Not known: what one graph would take is not recorded."),
+        how=_limit(case, rows),
         confidence="high",
         source=_source(case, places[0]),
+    )
+
+
+def _limit(case: RuleContext, rows: I64) -> str:
+    """Return what one graph saves at most, in words: it is no estimate, and claims nothing."""
+    limit_ns = int(between_graphs(case.trace, rows).sum())
+    if not limit_ns:
+        return say("Not known: the recording has no graph in these calls.")
+    return say(
+        "Not known. At most {share} of the time is between these graphs and behind them on the "
+        "host: guards, Python, operators that are not compiled, and the program's own lines. What "
+        "fusion across them would save inside of the graphs is not in it.",
+        share=percent(case.share(limit_ns)),
     )
 
 

@@ -33,7 +33,7 @@ def group_columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.int
         case "shapes":
             return name, ops.shapes[rows]
         case "stack":
-            return name, ops.stack[rows], _paths(trace)[ops.frame[rows]]
+            return name, _call_sites(trace, ops.stack[rows]), _paths(trace)[ops.frame[rows]]
         case "module":
             return name, _module_classes(trace)[innermost_modules(trace)[rows]]
         case "category":
@@ -89,6 +89,20 @@ def module_class(text: str) -> str | None:
 def module_title(text: str) -> str | None:
     """Return the module's name in a frame's name, such as ``Linear_0``; None without one."""
     return text.removeprefix(call_tree.MODULE) or None
+
+
+def _call_sites(trace: Trace, stacks: I32) -> I32:
+    """Return a number by recorded stack, equal for equal lines of the program as in ``_paths``.
+
+    It is ``NONE`` without a stack.
+    """
+    texts, code = np.unique(stacks, return_inverse=True)
+    number: dict[str | None, int] = {}
+    known = [
+        NONE if text < 0 else number.setdefault(call_site_of(trace.text(text)), len(number))
+        for text in texts.tolist()
+    ]
+    return np.array(known, np.int32)[code]
 
 
 def _paths(trace: Trace) -> I32:

@@ -11,8 +11,19 @@ from tb_privateuse1.analysis.recording.capture_and_compilation import compilatio
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.recorded_metadata import GRAPH_CALL, RECOMPILATION, REGION
+from tb_privateuse1.trace.recorded_metadata import (
+    CACHE_BYPASS,
+    CACHE_HIT,
+    CACHE_MISS,
+    GRAPH_CALL,
+    RECOMPILATION,
+    REGION,
+)
 from tb_privateuse1.trace.table import I64
+
+_BACKWARD = "CompiledFunctionBackward"
+"""The node of autograd that runs a compiled backward pass (torch/_functorch, AOTAutograd)."""
+_CACHES = (CACHE_MISS, CACHE_BYPASS, CACHE_HIT)
 
 
 class RegionCalls(Struct, frozen=True, eq=False):
@@ -48,6 +59,73 @@ def region_calls(trace: Trace) -> RegionCalls:
     matches = (REGION.search(trace.text(name)) for name in ops.name[rows].tolist())
     names = tuple(match[1] if match else "" for match in matches)
     return RegionCalls(rows, names, time[rows], np.maximum(outside[rows], 0))
+
+
+@memoize
+def backward_calls(trace: Trace) -> RegionCalls:
+    """Return the calls of backward passes: graphs outside of regions, which the log knows by key.
+
+    Each is autograd's call around the graph. Torch records no region for it. A key that several
+    compilations have tells none of them.
+    """
+    ops, owner = trace.ops, _compile_ids_of_graphs(trace)
+    graphs = np.flatnonzero(groupby.named_rows(trace.strings, ops.name, GRAPH_CALL.search))
+    is_region = groupby.named_rows(trace.strings, ops.name, REGION.search)
+    graphs = graphs[call_tree.around(ops.parent, graphs, is_region) < 0]
+    found = [GRAPH_CALL.search(trace.text(name)) for name in ops.name[graphs].tolist()]
+    names = [owner.get(match[1] if match else "") for match in found]
+    known = np.array([name is not None for name in names], np.bool_)
+    graphs = graphs[known]
+    is_autograd = groupby.named_rows(trace.strings, ops.name, _BACKWARD.__eq__)
+    around = call_tree.around(ops.parent, graphs, is_autograd)
+    rows = np.where(around >= 0, around, graphs)
+    time, inside = (_without_compiling(trace, at) for at in (rows, graphs))
+    return RegionCalls(rows, tuple(filter(None, names)), time, np.maximum(time - inside, 0))
+
+
+def _compile_ids_of_graphs(trace: Trace) -> dict[str, str]:
+    """Return the compile id by a graph's key in the cache, where just one compilation has it."""
+    notes = trace.compile_notes
+    found: dict[str, set[str]] = {}
+    for row in np.flatnonzero(np.isin(notes.kind, _CACHES)).tolist():
+        if trace.text(notes.reason[row]) == "graph":
+            key, name = (trace.text(one[row]) for one in (notes.detail, notes.compile_id))
+            found.setdefault(key, set()).add(name)
+    return {key: next(iter(names)) for key, names in found.items() if len(names) == 1}
+
+
+def _without_compiling(trace: Trace, rows: I64) -> I64:
+    """Return how long some of ``trace.ops`` took without a compiler inside of them."""
+    start, end = trace.ops.start_ns[rows], trace.ops.end_ns[rows]
+    time: I64 = end - start - intervals.covered_length(compilations(trace)[0], start, end)
+    return time
+
+
+def between_graphs(trace: Trace, rows: I64) -> I64:
+    """Return the time in some calls of regions behind their first graph and outside of any graph.
+
+    What is ahead of the first graph (dispatch, guards) a call without a break needs, too. A call
+    inside of another one of ``rows``, and one without a graph, have 0.
+    """
+    ops = trace.ops
+    chosen = np.zeros(len(ops), np.bool_)
+    chosen[rows] = True
+    above = ops.parent[rows].astype(np.int64)
+    inner = np.zeros(len(rows), np.bool_)
+    inner[above >= 0] = call_tree.around(ops.parent, above[above >= 0], chosen) >= 0
+    chosen[rows[inner]] = False
+    graphs = np.flatnonzero(groupby.named_rows(trace.strings, ops.name, GRAPH_CALL.search))
+    holder = call_tree.around(ops.parent, graphs, chosen)
+    graphs, holder = graphs[holder >= 0], holder[holder >= 0]
+    first = ops.end_ns.copy()
+    np.minimum.at(first, holder, ops.start_ns[graphs])
+    end = ops.end_ns[rows]
+    start = np.where(chosen[rows], first[rows], end)
+    time = end - start - intervals.covered_length(compilations(trace)[0], start, end)
+    spent = np.zeros(len(ops), np.int64)
+    np.add.at(spent, holder, _without_compiling(trace, graphs))
+    left: I64 = np.maximum(time - spent[rows], 0)
+    return left
 
 
 class Recompilation(Struct, frozen=True):

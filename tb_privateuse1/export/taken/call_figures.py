@@ -31,6 +31,8 @@ class Recorded(Struct, frozen=True):
     """Of the device, or of its backend."""
     calls: int
     host_ns: int
+    host_least_ns: int
+    """Of the shortest call, which other programs of the machine delayed least."""
     device_ns: int | None
     """Null without device activities."""
     device_bound_ns: int | None
@@ -68,13 +70,15 @@ class CallFigures:
         """Return the times of equal calls, rows of ``trace.ops``."""
         ops, meta = self._trace.ops, self._trace.meta
         device, bounds = self._device_ns[rows], self._bound_ns[rows]
+        host_ns = ops.end_ns[rows] - ops.start_ns[rows]
         known = bool(device.any())
         bound = uncertainty.bound_of(np.median, device, bounds) if known else None
         names = (str(device.get("name") or "") for device in meta.devices)
         return Recorded(
             name=next(filter(None, names), meta.backend or "CPU") if known else "CPU",
             calls=len(rows),
-            host_ns=round(np.median(ops.end_ns[rows] - ops.start_ns[rows])),
+            host_ns=round(np.median(host_ns)),
+            host_least_ns=int(host_ns.min()),
             device_ns=round(np.median(device)) if known else None,
             device_bound_ns=device_times.known_bound(self._trace, bound),
             timeline=meta.timeline,

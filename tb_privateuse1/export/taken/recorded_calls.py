@@ -16,10 +16,13 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, named_rows, sums
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*")
 _COLLECTIVE = re.compile(r"c10d::|record_param_comms$")
+_FRACTION = re.compile(r"-?\d+(\.\d*(e[-+]?\d+)?|e[-+]?\d+)", re.IGNORECASE)
+_SCALED = re.compile(r"aten::(_foreach_)?(add|sub|mul|div|addcmul|addcdiv|lerp)_?")
+"""Operators whose fractions are factors of numbers."""
 _CALLABLE = re.compile(
     rf"(?!c10d::|prim::|profiler::|aten::_copy_from|aten::record_stream){_NAME.pattern}"
 )
@@ -127,9 +130,24 @@ def _lacks_inputs(trace: Trace, row: int, name: str) -> TraceError:
 
 
 def _distinct(trace: Trace, rows: I64) -> tuple[I64, I64]:
+    """Return the first row of each distinct call, and the call of each row.
+
+    Another factor is the same call, as optimizers pass one in each step: it takes no other time.
+    """
     ops = trace.ops
-    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    return group_rows(*(column[rows] for column in columns))
+    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides)
+    return group_rows(*(column[rows] for column in columns), _without_factors(trace, rows))
+
+
+def _without_factors(trace: Trace, rows: I64) -> I32:
+    """Return a number by row, equal for values that are equal but for factors."""
+    concrete = trace.ops.concrete[rows]
+    scaled = named_rows(trace.strings, trace.ops.name[rows], _SCALED.fullmatch)
+    texts, code = np.unique(concrete, return_inverse=True)
+    number: dict[str, int] = {}
+    masked = [_FRACTION.sub("x", trace.text(one)) for one in texts.tolist()]
+    known = np.array([number.setdefault(text, len(number)) for text in masked], np.int32)
+    return np.where(scaled, -2 - known[code], concrete).astype(np.int32)
 
 
 def _inputs(trace: Trace, row: int) -> tuple[Input, ...] | None:

@@ -54,11 +54,22 @@ class Timing(NamedTuple):
     """What a call from Python costs that does nothing (``aten::alias``)."""
     cold_ns: float | None = None
     """The median where other data are in the CPU's caches; None of a device."""
+    cold_least_ns: float | None = None
 
     @property
     def median_ns(self) -> float:
         """Return the median."""
         return statistics.median(self.samples_ns)
+
+    @property
+    def middle_ns(self) -> float:
+        """Return the geometric mean of warm and cold: which one a program has is not recorded."""
+        return math.sqrt(self.median_ns * (self.cold_ns or self.median_ns))
+
+    @property
+    def least_middle_ns(self) -> float:
+        """Return the same of the shortest calls, to compare with the shortest recorded one."""
+        return math.sqrt(self.samples_ns[0] * (self.cold_least_ns or self.samples_ns[0]))
 
 
 class Numbers(NamedTuple):
@@ -93,8 +104,15 @@ def measure(run: Callable[[], Any], device: str, seconds: float) -> Timing:
     )
     if device == "cpu":
         samples = sorted(_samples(lambda: _on_host(run), seconds))
-        cold_ns = statistics.median(_samples(lambda: _after_others(run), seconds))
-        return Timing(samples, "host", host_bound=False, floor_ns=floor_ns, cold_ns=cold_ns)
+        cold = sorted(_samples(lambda: _after_others(run), seconds))
+        return Timing(
+            samples,
+            "host",
+            host_bound=False,
+            floor_ns=floor_ns,
+            cold_ns=statistics.median(cold),
+            cold_least_ns=cold[0],
+        )
     module = torch.get_device_module(device)
     calls = max(1, math.ceil(BATCH_S * 1e9 / max(_batch(run, 1, module)[0], 1.0)))
     batches = list(_samples(lambda: _batch(run, calls, module), seconds))
@@ -209,6 +227,7 @@ def report(case: dict[str, Any], timing: Timing, numbers: Numbers, name: str) ->
     yield f"  here      {most}{here / 1e3:.4g} us ({spread}; clock: {timing.clock}) on {name}"
     if timing.cold_ns is not None:
         yield f"  cold      {timing.cold_ns / 1e3:.4g} us where other data are in the caches"
+        yield f"  between   {timing.middle_ns / 1e3:.4g} us, the geometric mean of both"
     side = "host" if recorded["device_ns"] is None else "device"
     ns, bound = (
         max(recorded[f"{side}_ns"], 1),
@@ -217,7 +236,7 @@ def report(case: dict[str, Any], timing: Timing, numbers: Numbers, name: str) ->
     about = " ± unknown" if bound is None else f" ± {bound / 1e3:.4g}" if bound else ""
     yield (
         f"  recorded  {ns / 1e3:.4g}{about} us of the {side} (median of {recorded['calls']}) on "
-        f"{recorded['name']}: here it takes {here / ns:.3g} times as long"
+        f"{recorded['name']}: here it takes {timing.middle_ns / ns:.3g} times as long"
     )
     if work["roof_ns"] is not None:
         yield (

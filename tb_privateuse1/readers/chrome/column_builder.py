@@ -26,6 +26,7 @@ from tb_privateuse1.readers.chrome.event_schema import (
     COLLECTIVE,
     CONFIG,
     COUNTED,
+    GRAPH_NODE,
     INPUTS,
     LOOSE,
     NO_ARGS,
@@ -58,15 +59,9 @@ _OPERATOR = (
 _LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")
 _LAUNCH_ARGUMENTS = ("external_id", "correlation", "kernel")
 _DEVICE_ARGUMENTS = (
-    "external_id",
-    "correlation",
-    "device",
-    "stream",
-    "bytes",
-    "collective",
-    "block",
-    "unit",
-)
+    "external_id", "correlation", "device", "stream", "bytes", "collective", "block", "unit",
+    "graph_node",
+)  # fmt: skip
 _SYNC = re.compile(r"_sync$")
 _SYNC_ARGUMENTS = ("correlation", "device", "stream", "awaited_stream", "record_correlation")
 _ARGUMENTS = {
@@ -94,6 +89,7 @@ _MORE = {
     "rank_elements": RANK_PART,
     "block": CONFIG,
     "kernel_gb": COUNTED,
+    "graph_node": GRAPH_NODE,
 }
 _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 

@@ -52,6 +52,7 @@ NUMBERS = {
     "rank_elements": "count",
     "registers": "registers per thread",
     "shared_bytes": "shared memory",
+    "graph_node": "graph node id",
 }
 JSON = {
     "shapes": "Input Dims",
@@ -78,6 +79,10 @@ TEXTS = {
     "group_ranks": "Process Group Ranks",
     "unit": "Task Type",
     "rank_type": "data_type",
+    "module_fqn": "module_fqn",
+    "bare_name": "str",
+    "bare_annotation": "annotation",
+    "autograd_phase": "autograd_phase",
 }
 COLLECTIVE = (
     "in_elements",
@@ -99,6 +104,8 @@ CONFIG = ("grid", "registers", "shared_bytes", "blocks_per_sm", "occupancy")
 """Read only for events with the size of a block."""
 INPUTS = ("strides", "concrete")
 """Read only for events with shapes."""
+GRAPH_NODE = ("name", "module_fqn", "bare_name", "bare_annotation", "autograd_phase")
+"""Read only for activities with a node of a graph: what the program wrote into the graph."""
 COUNTED = ("kernel_flop",)
 """Read only for operators with Inductor's bytes: it writes both or the bytes alone."""
 _LABELS = {"name": "name"}

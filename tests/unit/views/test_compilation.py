@@ -68,6 +68,14 @@ def test_phases_are_the_times_of_all_compilations() -> None:
     assert sum(one.time_ns for one in result.phases) == sum(r.total_ns or 0 for r in result.rows)
 
 
+def test_the_backward_pass_has_its_calls() -> None:
+    """One in each of five steps; its region has as many, and the graph of the forward pass."""
+    rows = [row for row in compilation(golden()).rows if row.compile_id == "6/0"]
+    assert [(row.backward, row.calls) for row in rows] == [(False, 5), (True, 5)]
+    assert 0 < rows[1].outside_ns < rows[1].call_ns < rows[0].call_ns
+    assert rows[1].op is not None
+
+
 def test_graph_breaks_have_reason_and_line() -> None:
     one, two = compilation(golden()).graph_breaks
     assert (one.function, one.file, one.line, one.calls) == ("broken", "/app/train.py", 14, 5)

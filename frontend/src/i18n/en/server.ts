@@ -17,4 +17,5 @@ export const traceNames = {
   "(outside of annotations)": "(outside of annotations)",
   "(outside of operators)": "(outside of operators)",
   "(matched with an eager run)": "(matched with an eager run)",
+  "(annotated in the graph)": "(annotated in the graph)",
 };

@@ -19,4 +19,5 @@ export const traceNames: Translation<typeof english.traceNames> = {
   "(outside of annotations)": "（标注之外）",
   "(outside of operators)": "（算子之外）",
   "(matched with an eager run)": "（与逐个下发的运行相匹配）",
+  "(annotated in the graph)": "（图中的标注）",
 };

@@ -20,6 +20,7 @@ def test_the_rules_of_the_compiler_speak_on_the_golden_recording() -> None:
     rows = advise(trace, rules=(RULES["graph_break"],)).rows
     assert [row.rule for row in rows] == ["graph_break"]
     assert rows[0].saving_ns is None
+    assert "At most " in rows[0].how
     assert "train.py:14: Failed to trace builtin operator." in rows[0].explanation
     (again,) = advise(trace, rules=(RULES["recompilation"],)).rows
     assert again.title.startswith("9 recompilations, 18.7 s of them in the recording")
@@ -39,3 +40,4 @@ def test_time_in_graphs_is_fine(tmp_path: Path) -> None:
     apart = tuple(one for one in events if "Graph" not in one["name"])
     (row,) = found(RULE, beside(tmp_path, log, events=apart))
     assert row.events == 4
+    assert row.how == "Not known: the recording has no graph in these calls."

@@ -39,6 +39,19 @@ def test_rows_of_a_group(group: groups.Group, expected: list[int]) -> None:
     assert [numbers[value] for value in member.tolist()] == expected
 
 
+def test_recorded_stacks_of_one_line_are_one_group() -> None:
+    """Of stacks in arguments, too, neither an object's address nor a module's number counts."""
+    stacks = (
+        "<built-in method zero_ of Tensor object at 0x7f1>;nn.Module: Linear_0;train.py(1): main",
+        "<built-in method zero_ of Tensor object at 0x7f2>;nn.Module: Linear_1;train.py(1): main",
+        "<built-in method zero_ of Tensor object at 0x7f2>;nn.Module: Linear_1;train.py(2): main",
+    )
+    args: list[dict[str, Any]] = [{"Call stack": stack} for stack in stacks]
+    calls = (op("a", 10 * i, 10 * i + 5, **one) for i, one in enumerate(args))
+    _, member = group_rows(*groups.group_columns(trace(*calls), ROWS, "stack"))
+    assert member.tolist() == [0, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("group", "text", "expected"),
     [

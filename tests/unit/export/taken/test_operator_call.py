@@ -133,3 +133,10 @@ def test_what_is_written_counts_and_randomness_does_not() -> None:
 def test_what_has_no_numbers_is_not_compared(one: dict[str, Any], words: str) -> None:
     numbers = run_operator.compare(one, "cpu", always=False)
     assert (numbers.agree, numbers.words) == (None, f"not compared: {words}")
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log_", "rsqrt", "log1p"])
+def test_operators_of_positive_numbers_get_such(name: str) -> None:
+    """Others give NaN, and take a CPU many times as long."""
+    assert torch.isfinite(result(f"aten::{name}", tensor(1000))).all()
+    assert not (result("aten::abs_", tensor(1000)) == result("aten::neg", tensor(1000))).all()

@@ -131,3 +131,18 @@ def test_a_row_that_is_not_there() -> None:
     with pytest.raises(TraceError) as error:
         call_of(make.trace(op("aten::mm", 0, 1, **MM)), 7)
     assert error.value.code == "bad_option"
+
+
+@pytest.mark.parametrize(("name", "counts"), [("aten::mul_", [1, 2]), ("aten::pow", [1, 1, 1])])
+def test_calls_that_differ_in_a_factor_are_one(name: str, counts: list[int]) -> None:
+    """The bias correction of an optimizer is another number in each step; an exponent counts."""
+    inputs = {"Input Dims": [[4], []], "Input type": ["float", "Scalar"]}
+    texts = ["-0.001", "-1.5e-05", "2"]
+    calls = [
+        op(name, 100 * n, 100 * n + 10 * (n + 1), **inputs, **{"Concrete Inputs": ["", text]})
+        for n, text in enumerate(texts)
+    ]
+    found = sorted(everything(make.trace(*calls)), key=lambda call: call.recorded.calls)
+    assert [call.recorded.calls for call in found] == counts
+    if name == "aten::mul_":
+        assert (found[1].recorded.host_ns, found[1].recorded.host_least_ns) == (15_000, 10_000)

@@ -60,7 +60,7 @@ def test_it_runs_is_timed_and_checked(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "aten::mm  float32(4, 8), float32(8, 2)"
-    assert "recorded  10 us of the host (median of 1) on CPU" in lines[3]
+    assert "recorded  10 us of the host (median of 1) on CPU" in lines[4]
     assert "numbers   agree with the CPU's in float64" in lines[-1]
     row = json.loads((tmp_path / "here.jsonl").read_text())
     assert row["here"]["agree"] is True
