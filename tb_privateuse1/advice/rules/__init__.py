@@ -78,6 +78,7 @@ RULES: Registry[Rule] = Registry(
         "unread_results",
         "dense_gradients",
         "repeated_backward",
+        "repeated_clipping",
         "repeated_work",
         "shared_inputs",
         "exposed_communication",

@@ -48,7 +48,8 @@ _ROUNDS = _Choice(
         "(index_select and index_add, grouped products, or a library for mixtures of experts)."
     ),
     code=Code(
-        before="every = torch.stack([expert(x) for expert in experts], 1)\ny = every.gather(1, chosen)",
+        before="every = torch.stack([expert(x) for expert in experts], 1)\n"
+        "y = every.gather(1, chosen)",
         after="for i, expert in enumerate(experts):\n    own = (chosen == i).nonzero()[:, 0]\n"
         "    y.index_add_(0, own, expert(x[own]))",
     ),
@@ -74,8 +75,8 @@ _SUMS = _Choice(
     ),
     how=say("The time of the joins."),
     fix=say(
-        "Add up parts first: torch.linalg.vector_norm(torch.stack(torch._foreach_norm(tensors))), as "
-        "clip_grad_norm_ does, or the sum of each tensor's sum."
+        "Add up parts first: torch.linalg.vector_norm(torch.stack(torch._foreach_norm(tensors))), "
+        "as clip_grad_norm_ does, or the sum of each tensor's sum."
     ),
     code=Code(
         before="norm = torch.cat([p.grad.flatten() for p in parameters]).norm()",
@@ -127,10 +128,10 @@ RULE = Rule(
     title=say("Results of which a choice is read"),
     cause="device",
     looks_for=say(
-        "Equal rounds of operators on rows, directly ahead of stack or cat, of which the only reader "
-        "takes half or less; softmax, sigmoid and others that keep an order, read by argmax, topk, "
-        "argsort or a comparison with a number alone; cat whose only reader is one sum or norm of "
-        "all elements."
+        "Equal rounds of operators on rows, directly ahead of stack or cat, of which the only "
+        "reader takes half or less; softmax, sigmoid and others that keep an order, read by "
+        "argmax, topk, argsort or a comparison with a number alone; cat whose only reader is one "
+        "sum or norm of all elements."
     ),
     why=say("What the reader does not take, or would take from the input as well, is for nothing."),
     fix=say("Choose before the work, or take the input: as the finding says."),

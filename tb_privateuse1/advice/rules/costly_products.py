@@ -56,9 +56,9 @@ _ZEROS = _Form(
         "zeros; reading what else it reads remains."
     ),
     fix=say(
-        "Do what the matrix stands for: d[:, None] * x for torch.diag(d) @ x, bmm of the blocks for "
-        "block_diag, x.cumsum(0) for a triangle of ones, index_add or a sparse matrix for a few "
-        "places, b @ x @ a.T for a Kronecker product."
+        "Do what the matrix stands for: d[:, None] * x for torch.diag(d) @ x, bmm of the blocks "
+        "for block_diag, x.cumsum(0) for a triangle of ones, index_add or a sparse matrix for a "
+        "few places, b @ x @ a.T for a Kronecker product."
     ),
     code=Code(before="y = torch.diag(d) @ x", after="y = d[:, None] * x"),
 )
@@ -79,8 +79,8 @@ _WINDOWS = _Form(
 _BY_HAND = _Form(
     title=say("Products are computed by mul and sum: {share} of the time"),
     explanation=say(
-        "mul writes a number for each pair, and {count:,} sums alone read these. A product adds them "
-        "up as it goes. A typical sum has an input of {shapes}."
+        "mul writes a number for each pair, and {count:,} sums alone read these. A product adds "
+        "them up as it goes. A typical sum has an input of {shapes}."
     ),
     how=say(
         "The time of both and of their gradients, but for half of it: a product does as many "
@@ -140,14 +140,14 @@ RULE = Rule(
     title=say("Products in a costly form"),
     cause="device",
     looks_for=say(
-        "A product whose result only the next product reads, and whose other order needs half of the "
-        "operations; a product with a matrix made by diag, diag_embed, block_diag, eye, kron, a "
-        "triangle of ones, or few numbers among zeros; unfold for a product; mul of all pairs for a "
-        "sum."
+        "A product whose result only the next product reads, and whose other order needs half of "
+        "the operations; a product with a matrix made by diag, diag_embed, block_diag, eye, kron, "
+        "a triangle of ones, or few numbers among zeros; unfold for a product; mul of all pairs "
+        "for a sum."
     ),
     why=say(
-        "The same result costs fewer operations, or less memory on its way. The shapes of the inputs "
-        "tell how many."
+        "The same result costs fewer operations, or less memory on its way. The shapes of the "
+        "inputs tell how many."
     ),
     fix=say("Use the form that the finding names: another order, a broadcast, an operator."),
     threshold=say(

@@ -18,8 +18,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = made.rows[case.judged[made.rows]]
     if not len(rows):
         return
-    reading = made.reading()
-    claim = case.of_host(intervals.intersect(reading, case.window))
+    calls = made.calls()
+    claim = case.of_host(intervals.intersect(calls, case.window))
     if claim is None or case.share(intervals.length(claim)) < ONE_PLACE:
         return
     yield RuleFinding(
@@ -30,14 +30,14 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             per_step=case.per_step,
         ),
         explanation=say(
-            "torch.tensor reads a list one Python object after the other, and asks each one for its "
-            "type and its value. An array or a tensor is copied as a block."
+            "torch.tensor reads a list one Python object after the other, and asks each one for "
+            "its type and its value. An array or a tensor is copied as a block."
         ),
         events=len(rows),
         evidence=case.examples("ops", rows),
-        how=say("The time between the operators of torch.tensor in which it reads the list."),
+        how=say("The time of torch.tensor: that of its frame, or else of its operators."),
         claim=claim,
-        removes=case.without(instants=reading),
+        removes=case.without(instants=calls),
         confidence="medium",
         source=case.source(rows),
         lacks=case.lacks("stacks"),
@@ -49,13 +49,14 @@ RULE = Rule(
     title=say("Tensors from lists"),
     cause="launching",
     looks_for=say(
-        "aten::empty, aten::to and aten::lift_fresh in turn, as torch.tensor calls them for a list; "
-        "the time between the first two."
+        "aten::empty, aten::to and aten::lift_fresh in turn, with time between the first two: so "
+        "torch.tensor makes a tensor of a list."
     ),
     why=say("Each number of a list takes tens of nanoseconds, where copying it takes one."),
     fix=say(
-        "Keep data as tensors or arrays: convert once when it is loaded, torch.from_numpy for arrays, "
-        "slices of one tensor for rows of a batch, one tensor with offsets for rows of any length."
+        "Keep data as tensors or arrays: convert once when it is loaded, torch.from_numpy for "
+        "arrays, slices of one tensor for rows of a batch, one tensor with offsets for rows of any "
+        "length."
     ),
     threshold=say("{least} of the step.", least=exact_percent(ONE_PLACE)),
     reference=say("torch.from_numpy; torch.as_tensor."),

@@ -39,6 +39,7 @@ __all__ = [
     "recurrent_loops",
     "registry",
     "repeated_backward",
+    "repeated_clipping",
     "repeated_constants",
     "repeated_inputs",
     "repeated_results",

@@ -1,8 +1,8 @@
 """Find products with a matrix of mostly zeros, windows laid out in memory, and products by hand.
 
-The matrix was made just before: a diagonal, blocks, a unit matrix, a triangle of ones, a few numbers among zeros.
-Windows of ``unfold`` have each element several times, where a convolution reads it in place. A product by hand
-makes a number for each pair, and adds them up.
+The matrix was made just before: a diagonal, blocks, a unit matrix, a triangle of ones, few numbers
+among zeros. Windows of ``unfold`` have each element several times, where a convolution reads it in
+place. A product by hand makes a number for each pair, and adds them up.
 """
 
 from __future__ import annotations
