@@ -28,8 +28,6 @@ _ROWS_KEEP_ORDER = frozenset(("softmax", "log_softmax"))
 _SUMS = {"sum": 1, "mean": 1, "norm": 2, "linalg_vector_norm": 2, "amax": 1, "amin": 1}
 """Reductions that can be taken of parts first, and the argument with their dimensions."""
 _FLOATING = ("float", "bfloat")
-_FEW = 20_000
-"""Joins and choices of a recording that count."""
 
 
 class Chosen(Struct, frozen=True, eq=False):
@@ -49,7 +47,7 @@ def chosen_rounds(trace: Trace) -> Chosen:
     calls = followed_calls(trace)
     shares: dict[int, float] = {}
     joins: list[int] = []
-    for at in calls.later.named(*_JOINS)[:_FEW].tolist():
+    for at in calls.named(*_JOINS):
         parts = _parts(calls.at(at))
         if len(parts) < 2:
             continue
@@ -67,7 +65,7 @@ def chosen_orders(trace: Trace) -> Chosen:
     calls = followed_calls(trace)
     shares: dict[int, float] = {}
     readers: list[int] = []
-    for at in calls.later.named(*_ORDERS, *_COMPARES)[:_FEW].tolist():
+    for at in calls.named(*_ORDERS, *_COMPARES):
         known = calls.at(at)
         if known is None or (x := known.call.optional(0)) is None or not x.shape:
             continue
@@ -95,7 +93,7 @@ def joined_for_sums(trace: Trace) -> Chosen:
     calls = followed_calls(trace)
     shares: dict[int, float] = {}
     sums: list[int] = []
-    for at in calls.later.named("cat")[:_FEW].tolist():
+    for at in calls.named("cat"):
         whole = _whole(calls.at(at))
         readers = calls.readers(at, whole) if whole else None
         if readers and len(readers) == 1 and _adds_all(calls.at(readers[0])):
@@ -122,12 +120,7 @@ def _adds_all(known: Known | None) -> bool:
 
 
 def _chosen(calls: FollowedCalls, shares: dict[int, float], readers: list[int]) -> Chosen:
-    places = np.array(sorted(shares), np.int64)
-    return Chosen(
-        calls.rows[places],
-        np.array([shares[one] for one in places.tolist()], np.float64),
-        calls.rows[np.array(readers, np.int64)],
-    )
+    return Chosen(*calls.everywhere(shares), calls.everywhere(dict.fromkeys(readers, 1.0))[0])
 
 
 def _parts(known: Known | None) -> list[int]:

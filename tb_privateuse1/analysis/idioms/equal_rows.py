@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, followed_calls
@@ -27,8 +26,6 @@ _COPIES = frozenset(("contiguous", "clone", "reshape", "repeat", "repeat_interle
 _UPSAMPLES = ("upsample_nearest2d", "upsample_bilinear2d")
 """A layer of pixels may come before either; what bends the values before the first one only."""
 _RANDOM = "dropout"
-_FEW = 20_000
-"""Lookups and copies of a recording that count."""
 
 
 class EqualRows(Struct, frozen=True, eq=False):
@@ -51,20 +48,16 @@ def equal_rows(trace: Trace) -> EqualRows:
     """
     calls = followed_calls(trace)
     shares: dict[int, float] = {}
-    sources: list[int] = []
-    named = calls.later.named(*_LOOKUPS, *_COPIES, *_UPSAMPLES, "linear", "index", "cat")
-    for at in named[:_FEW].tolist():
+    sources: dict[int, float] = {}
+    for at in calls.named(*_LOOKUPS, *_COPIES, *_UPSAMPLES, "linear", "index", "cat"):
         known = calls.at(at)
         if known is None:
             continue
         found = _of_columns(calls, at, known) if known.word == "cat" else _of_rows(calls, at, known)
         if found:
-            sources.append(int(calls.rows[at]))
-            shares |= {int(calls.rows[place]): share for place, share in found.items()}
-    rows = np.array(sorted(shares), np.int64)
-    return EqualRows(
-        rows, np.array([shares[row] for row in rows.tolist()]), np.array(sources, np.int64)
-    )
+            sources[at] = 1.0
+            shares |= found
+    return EqualRows(*calls.everywhere(shares), calls.everywhere(sources)[0])
 
 
 def _of_rows(calls: FollowedCalls, at: int, known: Known) -> dict[int, float]:

@@ -20,8 +20,6 @@ from tb_privateuse1.trace.table import F64, I64
 MOST_LEFT = 1 / 2
 """The greatest share of the operations that another order may need."""
 _PRODUCTS = ("matmul", "mm", "bmm", "linear")
-_FEW = 20_000
-"""Pairs of products of a recording that count."""
 
 
 class ProductOrders(Struct, frozen=True, eq=False):
@@ -57,7 +55,7 @@ def product_orders(trace: Trace) -> ProductOrders:
     a row are the model's own design, and count for none.
     """
     calls = followed_calls(trace)
-    places = calls.later.named(*_PRODUCTS)
+    places = np.array(calls.named(*_PRODUCTS), np.int64)
     if len(places) < 2:
         return ProductOrders(np.empty(0, np.int64), np.empty(0))
     ops, rows = trace.ops, calls.rows[places]
@@ -68,13 +66,12 @@ def product_orders(trace: Trace) -> ProductOrders:
     left = np.array([_left(known[a], known[b]) for a, b in pairs.T.tolist()], np.float64)
     left = left[pair.reshape(-1)]
     shares: dict[int, float] = {}
-    for i in np.flatnonzero(same & (left <= MOST_LEFT))[:_FEW].tolist():
+    for i in np.flatnonzero(same & (left <= MOST_LEFT)).tolist():
         a, b = int(places[i]), int(places[i + 1])
         made = known[int(call[i])]
         if made is not None and _only_reader(calls, a, b, made.made):
-            shares |= dict.fromkeys((int(calls.rows[a]), int(calls.rows[b])), 1 - float(left[i]))
-    found = np.array(sorted(shares), np.int64)
-    return ProductOrders(found, np.array([shares[row] for row in found.tolist()], np.float64))
+            shares |= dict.fromkeys((a, b), 1 - float(left[i]))
+    return ProductOrders(*calls.everywhere(shares))
 
 
 def _only_reader(calls: FollowedCalls, a: int, b: int, elements: int) -> bool:

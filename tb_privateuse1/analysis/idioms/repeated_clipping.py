@@ -21,8 +21,6 @@ from tb_privateuse1.trace.table import I64
 _NORM, _SCALE = "foreach_norm", "foreach_mul"
 _READS = frozenset(("foreach_add", "foreach_copy", "foreach_lerp", "foreach_zero", "foreach_sub"))
 """They keep or reset what was scaled."""
-_FEW = 20_000
-"""Norms of a recording that count."""
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -31,14 +29,12 @@ Shapes = tuple[tuple[int, ...], ...]
 def repeated_clipping(trace: Trace) -> I64:
     """Return the rows of ``trace.ops`` that scale gradients which are added to and scaled again."""
     calls = followed_calls(trace)
-    rounds = [
-        one for at in calls.later.named(f"_{_NORM}")[:_FEW].tolist() if (one := _round(calls, at))
-    ]
-    found: list[int] = []
+    rounds = [one for at in calls.named(f"_{_NORM}") if (one := _round(calls, at))]
+    found: dict[int, float] = {}
     for own, following in itertools.pairwise(rounds):
         if _is_added_to(trace, calls, own, following):
-            found += own
-    return calls.rows[np.array(sorted(found), np.int64)]
+            found |= dict.fromkeys(own, 1.0)
+    return calls.everywhere(found)[0]
 
 
 def _round(calls: FollowedCalls, at: int) -> range | None:

@@ -24,8 +24,6 @@ _MOST_FILLED = 1 / 4
 """The greatest share of a matrix that is filled: with more, a product of parts gains little."""
 _PAIRS = 8
 """Pairs for each element of either tensor: a product by hand makes and reads as many numbers."""
-_FEW = 20_000
-"""Makers of a recording that count."""
 
 Made = tuple[int, float]
 """Elements of what is made, and the share of the operations with it that is needed."""
@@ -65,7 +63,7 @@ def costly_products(trace: Trace) -> CostlyProducts:
 def _with_zeros(trace: Trace, calls: FollowedCalls) -> Costly:
     shares: dict[int, float] = {}
     products: list[int] = []
-    for at in calls.later.named(*_FILLED)[:_FEW].tolist():
+    for at in calls.named(*_FILLED):
         elements, filled = _made(calls.at(at))
         if not elements or filled > _MOST_FILLED or not _is_filled(calls, at):
             continue
@@ -86,7 +84,7 @@ def _with_zeros(trace: Trace, calls: FollowedCalls) -> Costly:
 def _of_windows(calls: FollowedCalls) -> Costly:
     shares: dict[int, float] = {}
     products: list[int] = []
-    for at in calls.later.named("im2col")[:_FEW].tolist():
+    for at in calls.named("im2col"):
         elements, _ = _made(calls.at(at))
         readers = (calls.readers(at, elements) if elements else None) or []
         if len(readers) == 1 and _multiplies(calls.at(readers[0]), elements):
@@ -99,7 +97,7 @@ def _by_hand(calls: FollowedCalls) -> Costly:
     """Return pairs of ``mul`` and ``sum``; what a product instead of them takes is the caller's."""
     shares: dict[int, float] = {}
     sums: list[int] = []
-    for at in calls.later.named("mul")[:_FEW].tolist():
+    for at in calls.named("mul"):
         known = calls.at(at)
         if known is None or not known.sizes or known.made < _PAIRS * max(known.sizes):
             continue
@@ -112,12 +110,7 @@ def _by_hand(calls: FollowedCalls) -> Costly:
 
 
 def _costly(calls: FollowedCalls, shares: dict[int, float], readers: list[int]) -> Costly:
-    places = np.array(sorted(shares), np.int64)
-    return Costly(
-        calls.rows[places],
-        np.array([shares[one] for one in places.tolist()], np.float64),
-        calls.rows[np.unique(np.array(readers, np.int64))],
-    )
+    return Costly(*calls.everywhere(shares), calls.everywhere(dict.fromkeys(readers, 1.0))[0])
 
 
 def _adds_up(known: Known) -> bool:
