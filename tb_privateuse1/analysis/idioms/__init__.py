@@ -23,6 +23,7 @@ __all__ = [
     "inverses",
     "later_calls",
     "listed_tensors",
+    "movable_steps",
     "nodes",
     "one_hot_lookups",
     "optimizers",

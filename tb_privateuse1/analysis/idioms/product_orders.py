@@ -19,7 +19,7 @@ from tb_privateuse1.trace.table import F64, I64
 
 MOST_LEFT = 1 / 2
 """The greatest share of the operations that another order may need."""
-_PRODUCTS = ("matmul", "mm", "bmm", "linear")
+_PRODUCTS = ("matmul", "mm", "bmm", "linear", "mv", "outer")
 
 
 class ProductOrders(Struct, frozen=True, eq=False):
@@ -94,6 +94,10 @@ def _matrices(known: Known | None) -> _Matrices | None:
 
 def _sizes(call: Arguments, word: str) -> _Matrices | None:
     a, b = call.tensor(0), call.tensor(1)
+    if word == "outer":
+        return _Matrices(1, a.numel, 1, b.numel, a.numel, b.numel, is_layer=False)
+    if len(a.shape) >= 2 and len(b.shape) == 1 and b.numel:
+        return _Matrices(1, a.numel // b.numel, b.numel, 1, a.numel, b.numel, is_layer=False)
     if len(a.shape) < 2 or len(b.shape) < 2 or not a.numel or not b.numel:
         return None
     k, n = b.shape[-2:] if word != "linear" else b.shape[:-3:-1]

@@ -78,7 +78,7 @@ def _with_zeros(trace: Trace, calls: FollowedCalls) -> Costly:
         beyond = beyond_reading(trace, rows, np.array(others, np.int64)).tolist()
         shares |= {one: min(1 - filled, share) for one, share in zip(readers, beyond, strict=True)}
         products += readers
-    return _costly(calls, shares, products)
+    return costly(calls, shares, products)
 
 
 def _of_windows(calls: FollowedCalls) -> Costly:
@@ -90,7 +90,7 @@ def _of_windows(calls: FollowedCalls) -> Costly:
         if len(readers) == 1 and _multiplies(calls.at(readers[0]), elements):
             shares[at] = 1.0
             products += readers
-    return _costly(calls, shares, products)
+    return costly(calls, shares, products)
 
 
 def _by_hand(calls: FollowedCalls) -> Costly:
@@ -106,10 +106,11 @@ def _by_hand(calls: FollowedCalls) -> Costly:
         if readers and reader is not None and _adds_up(reader):
             shares |= {at: 1.0, readers[0]: 1.0}
             sums += readers
-    return _costly(calls, shares, sums)
+    return costly(calls, shares, sums)
 
 
-def _costly(calls: FollowedCalls, shares: dict[int, float], readers: list[int]) -> Costly:
+def costly(calls: FollowedCalls, shares: dict[int, float], readers: list[int]) -> Costly:
+    """Return the rows at places and in equal steps, with the share of each one's work that goes."""
     return Costly(*calls.everywhere(shares), calls.everywhere(dict.fromkeys(readers, 1.0))[0])
 
 
