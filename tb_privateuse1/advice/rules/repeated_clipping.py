@@ -24,7 +24,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
     yield RuleFinding(
-        title=say("Gradients are scaled by their norm before all are there: {share}", share=""),
+        title=say(
+            "Gradients are scaled by their norm before all are there: {share} of the time", share=""
+        ),
         explanation=say(
             "{count:,} operators scale gradients which the next backward pass adds to, before the "
             "sum is scaled again. The update reads the last one alone.",
