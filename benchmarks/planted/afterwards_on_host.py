@@ -181,7 +181,7 @@ PAIRS: Final = tuple(
         ("a context joined with each token", context_beside_tokens),
         ("words looked up and averaged", bags_by_hand),
         ("cosines of pairs by broadcast vectors", cosine_of_pairs),
-        ("two networks for all rows, one of which is kept", one_branch_each),
+        ("two networks for all rows, where one is kept", one_branch_each),
         ("answers counted class by class", classes_one_by_one),
         ("all singular values for the greatest", full_spectrum),
         ("words counted by one-hot rows", counts_by_rows),

@@ -97,7 +97,7 @@ def rows_by_index() -> Forms:
 
 
 class Experts(nn.Module):
-    """Layers, one of which is chosen for each token: all computed first, or each its own tokens."""
+    """Layers, where each token has one: all computed first, or each its own tokens."""
 
     def __init__(self, computes_all: bool, count: int = 6, width: int = 128) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Work of which a choice alone is read: all experts, probabilities for an order, joins for sums."""
+"""Work that a choice alone is read of: all experts, probabilities for an order, joins for sums."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ def _finding(case: RuleContext, words: _Choice, work: Chosen) -> Iterator[RuleFi
 
 RULE = Rule(
     name="chosen_results",
-    title=say("Results of which a choice is read"),
+    title=say("Results that a choice is read of"),
     cause="device",
     looks_for=say(
-        "Equal rounds of operators on rows, directly ahead of stack or cat, of which the only "
-        "reader takes half or less; softmax, sigmoid and others that keep an order, read by "
+        "Equal rounds of operators on rows, directly ahead of stack or cat, whose only reader "
+        "takes half or less; softmax, sigmoid and others that keep an order, read by "
         "argmax, topk, argsort or a comparison with a number alone; cat whose only reader is one "
         "sum or norm of all elements."
     ),

@@ -24,7 +24,7 @@ from tb_privateuse1.trace.findings import LONGEST_INLINE
 from tb_privateuse1.trace.model import Trace
 
 _KEPT_BY_HAND = 1 / 2
-"""Of a product by hand: its numbers are written and read, either of which a product spares."""
+"""Of a product by hand: its numbers are written and read, and a product spares either."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:

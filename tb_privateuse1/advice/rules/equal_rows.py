@@ -36,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             per_step=case.per_step,
         ),
         explanation=say(
-            "{name} with inputs of {shapes} gives rows of which few are distinct. What follows "
+            "{name} with inputs of {shapes} gives rows, and few are distinct. What follows "
             "works on one row after the other, so that equal rows give equal results: {part} of "
             "this work is done before.",
             name=case.trace.text(case.trace.ops.name[longest]),

@@ -1,4 +1,4 @@
-"""Find work of which a choice alone is read: all experts of a token, or the order of scores."""
+"""Find work that a choice alone is read of: all experts of a token, or the order of scores."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _read_share(trace: Trace, calls: FollowedCalls, at: int, elements: int) -> f
 
 
 def _rounds(calls: FollowedCalls, at: int, count: int, elements: int) -> list[int]:
-    """Return the places of so many equal rounds ahead of one, each on rows alone; else none."""
+    """Return the places of a number of equal rounds ahead of one, each on rows alone; else none."""
     for length in range(1, _LONGEST + 1):
         first = at - count * length
         if first < calls.first_of(at):

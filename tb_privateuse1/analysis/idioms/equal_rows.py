@@ -41,7 +41,7 @@ class EqualRows(Struct, frozen=True, eq=False):
 
 @memoize
 def equal_rows(trace: Trace) -> EqualRows:
-    """Return what works on rows of which at most half are distinct.
+    """Return what works on rows where at most half are distinct.
 
     It is followed from the operator that repeats them, as long as each result has one reader,
     which works on rows alone and reads no other tensor but weights.
@@ -91,7 +91,7 @@ def _of_columns(calls: FollowedCalls, at: int, known: Known) -> dict[int, float]
 
 
 def _reads(known: Known, elements: int) -> bool:
-    """Return whether a tensor of so many elements is a layer's input, and not its weight."""
+    """Return whether a tensor of this many elements is a layer's input, and not its weight."""
     alike = [one.numel == elements for one in known.call.tensors()]
     return alike[0] and sum(alike) == 1
 
@@ -134,7 +134,7 @@ def _expanded(x: Tensor) -> tuple[float, int]:
 
 
 def _on_rows(calls: FollowedCalls, at: int, elements: int) -> list[int]:
-    """Return the places that work on equal rows, of which one is the only reader of the other."""
+    """Return the places that work on equal rows, each the only reader of the one before."""
     found: list[int] = []
     while True:
         readers = calls.readers(at, elements)

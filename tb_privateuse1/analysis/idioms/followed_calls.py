@@ -157,7 +157,7 @@ class FollowedCalls:
             yield one, self.at(one)
 
     def readers(self, place: int, elements: int) -> list[int] | None:
-        """Return the places that read a tensor of so many elements, made at a place.
+        """Return the places that read a tensor of this many elements, made at a place.
 
         Views of it, and conversions of its type, are none. It ends where such a tensor is made.
         None if an operator is not known.

@@ -133,7 +133,7 @@ def _sizes(known: Known | None) -> frozenset[int]:
 
 
 def _multiplies(known: Known | None, elements: int) -> bool:
-    """Return whether a call multiplies by one tensor of so many elements, as matrices."""
+    """Return whether a call multiplies by one tensor of this many elements, as matrices."""
     if known is None or known.kind != "gemm":
         return False
     factors = [one for one in known.call.tensors(3) if one.numel == elements]
@@ -141,7 +141,7 @@ def _multiplies(known: Known | None, elements: int) -> bool:
 
 
 def _others(known: Known | None, elements: int) -> int:
-    """Return the bytes of what a product reads beside a matrix of so many elements, and makes."""
+    """Return the bytes of what a product reads beside a matrix of this many elements, and makes."""
     if known is None or known.result is None:
         return 0
     others = [one for one in known.call.tensors() if one.numel != elements]

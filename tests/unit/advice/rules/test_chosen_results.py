@@ -1,4 +1,4 @@
-"""Work of which a choice alone is read, and work that is read as a whole."""
+"""Work that a choice alone is read of, and work that is read as a whole."""
 
 from __future__ import annotations
 

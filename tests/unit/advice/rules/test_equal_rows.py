@@ -32,10 +32,10 @@ def matrix(*shape: int) -> Input:
 def op(
     run: SizedProgram, name: str, *inputs: Input, us: float = SHORT_US, strides: object = None
 ) -> None:
-    told = recorded(*inputs)
+    given = recorded(*inputs)
     if strides is not None:
-        told["Input Strides"] = strides
-    run.op(f"aten::{name}", 5, kernel=us, **told)
+        given["Input Strides"] = strides
+    run.op(f"aten::{name}", 5, kernel=us, **given)
 
 
 def look_up(run: SizedProgram, count: int = 96) -> None:
