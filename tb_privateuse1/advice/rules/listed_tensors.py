@@ -59,7 +59,7 @@ RULE = Rule(
         "length."
     ),
     threshold=say("{least} of the step.", least=exact_percent(ONE_PLACE)),
-    reference=say("torch.from_numpy; torch.as_tensor."),
+    reference=say("torch.from_numpy and torch.as_tensor share memory with an array."),
     code=Code(
         before="batch = torch.stack([torch.tensor(row) for row in rows])",
         after="table = torch.tensor(rows)  # once\nbatch = table[begin:end]",
