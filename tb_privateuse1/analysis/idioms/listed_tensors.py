@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.later_calls import LaterCalls
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
@@ -51,6 +52,7 @@ def listed_tensors(trace: Trace) -> ListedTensors:
     same &= ~groupby.named_rows(
         trace.strings, ops.concrete[makes], lambda text: text.startswith(_SINGLE)
     )
+    same &= thread_roles(trace).driving[ops.thread[last]]  # others read lists beside the step
     makes, last = makes[same], last[same]
     frame = _frames_around(trace, makes, last)
     known = frame >= 0
