@@ -51,9 +51,9 @@ def chosen_rounds(trace: Trace) -> Chosen:
         parts = _parts(calls.at(at))
         if len(parts) < 2:
             continue
-        read = _read_share(trace, calls, at, sum(parts))
-        places = _rounds(calls, at, len(parts), parts[0]) if read <= MOST_CHOSEN else []
-        if places:
+        places = _rounds(calls, at, len(parts), parts[0])
+        read = _read_share(trace, calls, at, sum(parts)) if places else 1.0
+        if read <= MOST_CHOSEN:
             joins.append(at)
             shares |= dict.fromkeys(places, 1 - read)
     return _chosen(calls, shares, joins)

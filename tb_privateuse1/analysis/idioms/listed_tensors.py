@@ -52,7 +52,8 @@ def listed_tensors(trace: Trace) -> ListedTensors:
     same &= ~groupby.named_rows(
         trace.strings, ops.concrete[makes], lambda text: text.startswith(_SINGLE)
     )
-    same &= thread_roles(trace).driving[ops.thread[last]]  # others read lists beside the step
+    if same.any():
+        same &= thread_roles(trace).driving[ops.thread[last]]  # others read lists beside the step
     makes, last = makes[same], last[same]
     frame = _frames_around(trace, makes, last)
     known = frame >= 0
