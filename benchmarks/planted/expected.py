@@ -170,14 +170,14 @@ single calls were corrected: guesses from before the programs ran. The list of
 LOOPS: dict[str, tuple[float, tuple[str, ...]]] = {
     "probed_each_third": (0.20, ("side_work",)),
     "forward_for_metrics": (0.25, ("side_work", "repeated_work")),
-    "softmax_before_argmax": (0.25, ()),
+    "softmax_before_argmax": (0.25, ("chosen_results",)),
 }
 """The same of three kinds, when rounds without steps were found: guesses from before any ran."""
 
 PARTS: dict[str, tuple[float, tuple[str, ...]]] = {
     "pooled_queries": (0.45, ("unread_rows",)),
     "padded_speech": (0.35, ("padding",)),
-    "clipped_each_part": (0.20, ()),
+    "clipped_each_part": (0.20, ("repeated_clipping",)),
     "batch_by_permutation": (0.60, ("unread_rows",)),
 }
 """The same of results read in part, padding and two other kinds, when rules for views, inverses and
@@ -185,11 +185,47 @@ padding were finished: guesses from before the programs ran."""
 
 ROWS: dict[str, tuple[float, tuple[str, ...]]] = {
     "forecast_of_all": (0.35, ("unread_rows",)),
-    "repeated_context": (0.30, ()),
+    "repeated_context": (0.30, ("equal_rows",)),
 }
 """The same of rows that are followed through layers, and of another kind, when it was finished."""
 
-EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS | ROWS
+ORDINARY: dict[str, tuple[float, tuple[str, ...]]] = {
+    "chain_order": (0.70, ("costly_products",)),
+    "categories_through_layers": (0.65, ("equal_rows",)),
+    "diagonal_scaling": (0.50, ("costly_products",)),
+    "rows_by_index": (0.10, ()),
+    "all_experts": (0.75, ("unread_rows", "chosen_results")),
+    "unfolded_convolution": (0.65, ("costly_products",)),
+    "flattened_gradients": (0.15, ("layout_conversion", "unwritten_copies", "chosen_results")),
+    "probabilities_before_topk": (0.15, ("chosen_results",)),
+    "lists_of_texts": (
+        0.30,
+        ("python_overhead", "host_bound", "indexing_loop", "listed_tensors"),
+    ),
+    "masked_words": (0.50, ("unread_rows",)),
+    "empty_prompts": (0.50, ("repeated_tensor", "equal_rows")),
+    "clipped_parts": (0.25, ("repeated_clipping",)),
+}
+"""The same of ordinary faults of various kinds: shares as timed once, rules from before any was
+asked. `costly_products`, `equal_rows`, `chosen_results`, `listed_tensors` and `repeated_clipping`
+came later."""
+
+AFTERWARDS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "context_beside_tokens": (0.35, ("equal_rows",)),
+    "bags_by_hand": (0.35, ("costly_products",)),
+    "pooled_behind_head": (0.30, ("costly_products",)),
+    "covariance_times_vectors": (0.50, ("costly_products",)),
+    "cosine_of_pairs": (0.50, ("elementwise_chain",)),
+    "one_branch_each": (0.45, ("chosen_results",)),
+    "both_directions": (0.20, ("repeated_work",)),
+    "classes_one_by_one": (0.30, ("side_work", "host_bound", "indexing_loop")),
+    "full_spectrum": (0.65, ("unread_rows",)),
+    "counts_by_rows": (0.35, ("one_hot_product",)),
+}
+"""The same of ten faults, when the mechanisms for the twelve above were finished: shares as timed
+once or guessed. The first four are of kinds that a mechanism means, the others of none."""
+
+EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS | ROWS | ORDINARY | AFTERWARDS
 
 RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()}
 

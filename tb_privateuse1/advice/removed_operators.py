@@ -7,8 +7,10 @@ from msgspec import Struct
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.analysis.idioms.partly_read_products import gradients_of
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I64
 
 
@@ -23,6 +25,12 @@ class Needless(Struct, frozen=True, eq=False):
         """Return the rows with a share, which has an entry per row of ``trace.ops``."""
         rows = np.flatnonzero(shares > 0)
         return cls(rows, shares[rows])
+
+
+def with_gradients(trace: Trace, work: Needless) -> Needless:
+    """Return forward work with what computes its gradients: as much of it goes."""
+    gradients, of = gradients_of(trace, work.rows)
+    return Needless(np.append(work.rows, gradients), np.append(work.shares, work.shares[of]))
 
 
 class Removed(Struct, frozen=True, eq=False):

@@ -94,11 +94,11 @@ def unread_rows(trace: Trace) -> UnreadRows:
     made = np.append(writes[chosen], np.ones(len(through.rows), np.bool_))
     apart = np.append(columns[segment[chosen]], np.zeros(len(through.rows), np.bool_))
     read = np.append(_read_bytes(trace, reads.op[chosen]), through.read_bytes)
-    shares[made] = np.minimum(shares[made], _beyond_reading(trace, rows[made], read[made]))
+    shares[made] = np.minimum(shares[made], beyond_reading(trace, rows[made], read[made]))
     order = np.lexsort((-shares, rows))
     order = order[starts_run(rows[order])]
     rows, shares, made, apart = rows[order], shares[order], made[order], apart[order]
-    gradients, of = _gradients(trace, rows)
+    gradients, of = gradients_of(trace, rows)
     return UnreadRows(
         np.append(rows, gradients),
         np.append(shares, shares[of]),
@@ -107,7 +107,7 @@ def unread_rows(trace: Trace) -> UnreadRows:
     )
 
 
-def _gradients(trace: Trace, rows: I64) -> tuple[I64, I64]:
+def gradients_of(trace: Trace, rows: I64) -> tuple[I64, I64]:
     """Return the outermost operators that compute gradients of some rows, and whose they are."""
     ops, forward = trace.ops, call_tree.linked_forward(trace)
     nodes = np.flatnonzero(forward >= 0)
@@ -216,7 +216,7 @@ def _read_bytes(trace: Trace, rows: I64) -> I64:
     return groupby.sums(around, np.maximum(work.read_bytes, 0), len(ops))[rows]
 
 
-def _beyond_reading(trace: Trace, rows: I64, read_bytes: I64) -> F64:
+def beyond_reading(trace: Trace, rows: I64, read_bytes: I64) -> F64:
     """Return the share of each operator's device time beyond reading these bytes once."""
     rate = printed_memory(trace)
     if not np.isfinite(rate):

@@ -1,0 +1,137 @@
+"""The words on products and layers in a costly form, and on what takes its place."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from tb_privateuse1.advice.rules.rule import Code
+from tb_privateuse1.i18n import Text, say
+
+
+class Form(Struct, frozen=True):
+    """The words on one costly form."""
+
+    title: Text
+    explanation: Text
+    how: Text
+    fix: Text
+    code: Code
+
+
+ORDER = Form(
+    title=say("Three matrices are multiplied in the costly order: {share} of the time"),
+    explanation=say(
+        "{count:,} products make a matrix that only the next product reads. In the other order "
+        "both need half of the operations or fewer. A typical one has inputs of {shapes}."
+    ),
+    how=say(
+        "The operations that the other order does without, of both products and their gradients."
+    ),
+    fix=say(
+        "Set parentheses: q @ (k.transpose(-1, -2) @ v) instead of (q @ k.transpose(-1, -2)) @ v, "
+        "a @ (b @ x) instead of (a @ b) @ x; or torch.linalg.multi_dot, which finds the order."
+    ),
+    code=Code(before="y = (q @ k.mT) @ v", after="y = q @ (k.mT @ v)"),
+)
+ZEROS = Form(
+    title=say("Matrices of mostly zeros are made and multiplied: {share} of the time"),
+    explanation=say(
+        "{count:,} products read a matrix that was made just before, with numbers on its diagonal, "
+        "in blocks or in a few places alone, or a running sum or Kronecker product as a matrix. A "
+        "typical one has inputs of {shapes}."
+    ),
+    how=say(
+        "The time of making the matrix, and the share of the product's operations that are with "
+        "zeros; reading what else it reads remains."
+    ),
+    fix=say(
+        "Do what the matrix stands for: d[:, None] * x for torch.diag(d) @ x, bmm of the blocks "
+        "for block_diag, x.cumsum(0) for a triangle of ones, index_add or a sparse matrix for a "
+        "few places, b @ x @ a.T for a Kronecker product."
+    ),
+    code=Code(before="y = torch.diag(d) @ x", after="y = d[:, None] * x"),
+)
+WINDOWS = Form(
+    title=say("Windows are laid out in memory for a product: {share} of the time"),
+    explanation=say(
+        "unfold wrote each element of a picture once for each window that has it, and {count:,} "
+        "products alone read that. A convolution reads the picture in place. A typical product has "
+        "inputs of {shapes}."
+    ),
+    how=say("The time of unfold and its gradients; the product is taken to last as long."),
+    fix=say("Use torch.nn.functional.conv2d with the weight's kernel in two dimensions."),
+    code=Code(
+        before="y = weight.flatten(1) @ F.unfold(x, 3, padding=1)",
+        after="y = F.conv2d(x, weight, padding=1)",
+    ),
+)
+BY_HAND = Form(
+    title=say("Products are computed by mul and sum: {share} of the time"),
+    explanation=say(
+        "mul writes a number for each pair, and {count:,} sums alone read these. A product adds "
+        "them up as it goes. A typical sum has an input of {shapes}."
+    ),
+    how=say(
+        "The time of both and of their gradients, but for half of it: a product does as many "
+        "operations, and no more is known of its rate."
+    ),
+    fix=say("Use a product: a @ b, or torch.einsum with the indices of both tensors."),
+    code=Code(before="y = (a[:, :, None] * b).sum(1)", after="y = a @ b"),
+)
+SUMMED = Form(
+    title=say("Layers work on rows that are then added up: {share} of the time"),
+    explanation=say(
+        "{count:,} sums or means alone read the results of layers. Both are linear: the layer of "
+        "the mean is the mean of the layer's rows. A typical sum has an input of {shapes}."
+    ),
+    how=say("The share of rows that the sum leaves out, of the layers and their gradients."),
+    fix=say("Add up first: layer(x.mean(1)) instead of layer(x).mean(1)."),
+    code=Code(before="y = layer(x).mean(1)", after="y = layer(x.mean(1))"),
+)
+LOOKED_UP = Form(
+    title=say("Rows are looked up and then added up: {share} of the time"),
+    explanation=say(
+        "{count:,} sums alone read rows that a lookup has copied from its table. A typical sum has "
+        "an input of {shapes}."
+    ),
+    how=say(
+        "The time of the sums and half of that of the lookups, the writing of rows; with their "
+        "gradients."
+    ),
+    fix=say("Use torch.nn.EmbeddingBag, which adds the rows up as it reads them."),
+    code=Code(
+        before="y = F.embedding(words, table).sum(1)",
+        after='y = F.embedding_bag(words, table, mode="sum")',
+    ),
+)
+PADDED = Form(
+    title=say("Inputs are copied with zeros around them: {share} of the time"),
+    explanation=say(
+        "{count:,} convolutions alone read what pad has copied. They add zeros themselves. A "
+        "typical one has inputs of {shapes}."
+    ),
+    how=say("The time of the copies and of their gradients."),
+    fix=say("Give the convolution the padding: F.conv2d(x, weight, padding=1)."),
+    code=Code(
+        before="y = F.conv2d(F.pad(x, (1, 1, 1, 1)), weight)",
+        after="y = F.conv2d(x, weight, padding=1)",
+    ),
+)
+SCALED = Form(
+    title=say("Norms with fixed statistics follow their layers: {share} of the time"),
+    explanation=say(
+        "{count:,} batch norms, which compute no statistics and have no gradients, alone read the "
+        "results of layers. That is a scale and a sum for each channel, which the layer's weight "
+        "and bias can have. A typical norm has inputs of {shapes}."
+    ),
+    how=say("The time of the norms."),
+    fix=say(
+        "Fold them once when the model is loaded: "
+        "torch.nn.utils.fusion.fuse_conv_bn_eval(conv, norm), fuse_linear_bn_eval, or "
+        "torch.compile with freezing."
+    ),
+    code=Code(
+        before="y = norm(conv(x))",
+        after="conv = torch.nn.utils.fusion.fuse_conv_bn_eval(conv, norm)  # once\ny = conv(x)",
+    ),
+)

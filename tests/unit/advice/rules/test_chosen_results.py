@@ -1,0 +1,148 @@
+"""Work that a choice alone is read of, and work that is read as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tb_privateuse1.advice.rules.chosen_results import RULE
+from tests.support.program import found
+from tests.support.sized import FP32, Input, SizedProgram, full, recorded
+
+Body = Callable[[SizedProgram], None]
+LONG_US, SHORT_US = 1000, 100
+TOKENS, WIDTH, EXPERTS = 2048, 128, 4
+SCORES = full(64, 32_000, dtype=FP32)
+FEW = full(64, 5, dtype=FP32)
+
+
+def steps(body: Body) -> SizedProgram:
+    run = SizedProgram()
+    for _ in range(3):
+        with run.step():
+            run.product(4096, 1024, 1024)
+            body(run)
+            run.wait()
+    return run
+
+
+def matrix(*shape: int) -> Input:
+    return full(*shape, dtype=FP32)
+
+
+def op(run: SizedProgram, name: str, *inputs: Input, us: float = SHORT_US) -> None:
+    run.op(f"aten::{name}", 5, kernel=us, **recorded(*inputs))
+
+
+def experts(run: SizedProgram, between: str = "gelu") -> None:
+    for _ in range(EXPERTS):
+        op(run, "linear", matrix(TOKENS, WIDTH), matrix(256, WIDTH), us=LONG_US)
+        op(run, between, matrix(TOKENS, 256))
+        op(run, "linear", matrix(TOKENS, 256), matrix(WIDTH, 256), us=LONG_US)
+
+
+def join(run: SizedProgram) -> None:
+    op(run, "stack", [full(TOKENS, WIDTH, dtype=FP32)] * EXPERTS, "1")
+
+
+def choose(run: SizedProgram) -> None:
+    chosen: Input = ((TOKENS, 1, WIDTH), "long int")
+    op(run, "gather", matrix(TOKENS, EXPERTS, WIDTH), "1", chosen, "False")
+
+
+def one_expert(run: SizedProgram) -> None:
+    experts(run)
+    join(run)
+    choose(run)
+
+
+def best_probabilities(run: SizedProgram) -> None:
+    op(run, "softmax", SCORES, "-1", us=LONG_US)
+    op(run, "topk", SCORES, "5", "-1", "True", "True")
+
+
+def best_probability(run: SizedProgram) -> None:
+    op(run, "log_softmax", SCORES, "1", us=LONG_US)
+    op(run, "argmax", SCORES, "-1", "False")
+
+
+def above_a_limit(run: SizedProgram) -> None:
+    op(run, "sigmoid", SCORES, us=LONG_US)
+    op(run, "gt", SCORES, "0.5")
+
+
+def norm_of_all(run: SizedProgram) -> None:
+    op(run, "cat", [full(1_048_576, dtype=FP32), full(1024, dtype=FP32)], "0", us=LONG_US)
+    op(run, "linalg_vector_norm", matrix(1_049_600), "2", "", "False", "")
+
+
+ONE_ROUND_US = 2 * LONG_US + SHORT_US
+
+
+@pytest.mark.parametrize(
+    ("body", "saved_us"),
+    [
+        (one_expert, EXPERTS * ONE_ROUND_US * (1 - 1 / EXPERTS)),
+        (best_probabilities, LONG_US),
+        (best_probability, LONG_US),
+        (above_a_limit, LONG_US),
+        (norm_of_all, LONG_US),
+    ],
+)
+def test_what_is_not_chosen_goes(body: Body, saved_us: float) -> None:
+    (row,) = found(RULE, steps(body).trace())
+    assert row.saving_ns == pytest.approx(3000 * saved_us, rel=0.03)
+
+
+def all_experts_added(run: SizedProgram) -> None:
+    experts(run)
+    join(run)
+    op(run, "sum", matrix(TOKENS, EXPERTS, WIDTH), "[1]", "False")
+
+
+def chosen_and_added(run: SizedProgram) -> None:
+    one_expert(run)
+    op(run, "mean", matrix(TOKENS, EXPERTS, WIDTH))
+
+
+def rounds_on_all_rows(run: SizedProgram) -> None:
+    """A running sum needs the other rows, too."""
+    experts(run, between="cumsum")
+    join(run)
+    choose(run)
+
+
+def read_probabilities(run: SizedProgram) -> None:
+    best_probabilities(run)
+    op(run, "log", FEW)
+
+
+def sampled(run: SizedProgram) -> None:
+    best_probability(run)
+    op(run, "multinomial", SCORES, "1", "False", "")
+
+
+def over_the_batch(run: SizedProgram) -> None:
+    """A softmax of rows changes the order within columns."""
+    op(run, "softmax", SCORES, "-1", us=LONG_US)
+    op(run, "argmax", SCORES, "0", "False")
+
+
+def compared_with_others(run: SizedProgram) -> None:
+    op(run, "sigmoid", SCORES, us=LONG_US)
+    op(run, "gt", SCORES, SCORES)
+
+
+def norm_of_rows(run: SizedProgram) -> None:
+    op(run, "cat", [full(64, 512, dtype=FP32)] * 2, "1", us=LONG_US)
+    op(run, "linalg_vector_norm", matrix(64, 1024), "2", "[1]", "False", "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [all_experts_added, chosen_and_added, rounds_on_all_rows, read_probabilities, sampled,
+     over_the_batch, compared_with_others, norm_of_rows],
+)  # fmt: skip
+def test_results_that_are_read(body: Body) -> None:
+    assert found(RULE, steps(body).trace()) == []

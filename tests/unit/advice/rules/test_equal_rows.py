@@ -1,0 +1,161 @@
+"""Layers on rows that are there several times, and on distinct ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tb_privateuse1.advice.rules.equal_rows import RULE
+from tests.support.program import found
+from tests.support.sized import FP32, Input, SizedProgram, full, recorded
+
+Body = Callable[[SizedProgram], None]
+LONG_US, SHORT_US = 1000, 100
+ROWS, WIDTH = 4096, 128
+
+
+def steps(body: Body) -> SizedProgram:
+    run = SizedProgram()
+    for _ in range(3):
+        with run.step():
+            run.product(4096, 1024, 1024)
+            body(run)
+            run.wait()
+    return run
+
+
+def matrix(*shape: int) -> Input:
+    return full(*shape, dtype=FP32)
+
+
+def op(
+    run: SizedProgram, name: str, *inputs: Input, us: float = SHORT_US, strides: object = None
+) -> None:
+    given = recorded(*inputs)
+    if strides is not None:
+        given["Input Strides"] = strides
+    run.op(f"aten::{name}", 5, kernel=us, **given)
+
+
+def look_up(run: SizedProgram, count: int = 96) -> None:
+    op(run, "embedding", matrix(count, WIDTH), ((ROWS,), "long int"))
+
+
+def layers(run: SizedProgram) -> None:
+    op(run, "linear", matrix(ROWS, WIDTH), matrix(256, WIDTH), matrix(256), us=LONG_US)
+    op(run, "relu", matrix(ROWS, 256))
+    op(run, "linear", matrix(ROWS, 256), matrix(64, 256), matrix(64), us=LONG_US)
+
+
+def categories(run: SizedProgram) -> None:
+    look_up(run)
+    layers(run)
+    op(run, "add", matrix(ROWS, 64), matrix(ROWS, 64))
+
+
+def repeated(run: SizedProgram) -> None:
+    op(run, "repeat", matrix(32, 1, WIDTH), "[1, 128, 1]")
+    layers(run)
+
+
+def expanded(run: SizedProgram) -> None:
+    op(run, "expand", matrix(1, WIDTH), f"[{ROWS}, {WIDTH}]", "False", us=0)
+    op(run, "contiguous", matrix(ROWS, WIDTH), "0", strides=[[0, 1], []])
+    layers(run)
+
+
+def larger_picture(run: SizedProgram) -> None:
+    op(run, "upsample_nearest2d", matrix(8, 64, 16, 16), "[64, 64]", "", "")
+    convolve(run, kernel=1)
+
+
+def convolve(run: SizedProgram, kernel: int) -> None:
+    pair, weight = "[1, 1]", matrix(32, 64, kernel, kernel)
+    zeros = "[0, 0]"
+    op(run, "conv2d", matrix(8, 64, 64, 64), weight, matrix(32), pair, zeros, pair, "1", us=LONG_US)
+
+
+def beside_tokens(run: SizedProgram) -> None:
+    """A context of 384 columns, expanded beside 128 of each token."""
+    parts = [full(32, 128, WIDTH, dtype=FP32), full(32, 128, 384, dtype=FP32)]
+    strides = [[[128 * WIDTH, WIDTH, 1], [384, 0, 1]], []]
+    op(run, "cat", parts, "-1", strides=strides)
+    op(run, "linear", matrix(32, 128, 512), matrix(64, 512), matrix(64), us=LONG_US)
+
+
+@pytest.mark.parametrize(
+    ("body", "saved_us"),
+    [
+        (categories, (2 * LONG_US + SHORT_US) * (1 - 96 / ROWS)),
+        (repeated, (2 * LONG_US + SHORT_US) * (1 - 1 / 128)),
+        (expanded, (2 * LONG_US + SHORT_US) * (1 - 1 / ROWS)),
+        (larger_picture, LONG_US * (1 - 1 / 16)),
+        (beside_tokens, LONG_US * 384 / 512 * (1 - 1 / 128)),
+    ],
+)
+def test_equal_rows_need_one(body: Body, saved_us: float) -> None:
+    (row,) = found(RULE, steps(body).trace())
+    assert row.saving_ns == pytest.approx(3000 * saved_us, rel=0.03)
+
+
+def more_words(run: SizedProgram) -> None:
+    look_up(run, count=30_000)
+    layers(run)
+
+
+def with_places(run: SizedProgram) -> None:
+    """What is added to each row makes them distinct."""
+    look_up(run)
+    op(run, "add", matrix(ROWS, WIDTH), matrix(ROWS, WIDTH))
+    layers(run)
+
+
+def with_residual(run: SizedProgram) -> None:
+    """The rows are read again: which of the two readers has them is not known."""
+    look_up(run)
+    layers(run)
+    op(run, "add", matrix(ROWS, WIDTH), matrix(ROWS, WIDTH))
+
+
+def with_mask(run: SizedProgram) -> None:
+    look_up(run)
+    op(run, "mul", matrix(ROWS, WIDTH), matrix(ROWS, 1))
+    layers(run)
+
+
+def with_dropout(run: SizedProgram) -> None:
+    look_up(run)
+    op(run, "dropout", matrix(ROWS, WIDTH), "0.1", "True")
+    layers(run)
+
+
+def repeated_columns(run: SizedProgram) -> None:
+    op(run, "repeat", matrix(ROWS, 1), f"[1, {WIDTH}]")
+    layers(run)
+
+
+def attention_between(run: SizedProgram) -> None:
+    look_up(run)
+    states = matrix(32, 1, 128, WIDTH)
+    op(run, "scaled_dot_product_attention", states, states, states, us=LONG_US)
+
+
+def wide_kernel(run: SizedProgram) -> None:
+    op(run, "upsample_nearest2d", matrix(8, 64, 16, 16), "[64, 64]", "", "")
+    convolve(run, kernel=3)
+
+
+def own_columns(run: SizedProgram) -> None:
+    parts = [full(32, 128, WIDTH, dtype=FP32), full(32, 128, 384, dtype=FP32)]
+    op(run, "cat", parts, "-1")
+    op(run, "linear", matrix(32, 128, 512), matrix(64, 512), matrix(64), us=LONG_US)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [more_words, with_places, with_residual, with_mask, with_dropout, repeated_columns,
+     attention_between, wide_kernel, own_columns],
+)  # fmt: skip
+def test_rows_that_differ(body: Body) -> None:
+    assert found(RULE, steps(body).trace()) == []
