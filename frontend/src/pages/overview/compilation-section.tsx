@@ -58,7 +58,11 @@ function Summary({ result }: { result: Result }) {
       <p>
         {result.time_ns !== null && (
           <span title={exactDuration(result.time_ns)}>
-            {texts.time(duration(result.time_ns), duration(result.inside_ns))}
+            {texts.time(
+              duration(result.time_ns),
+              duration(result.inside_ns),
+              result.provenance.window?.kind === "step",
+            )}
           </span>
         )}{" "}
         {texts.caches(result.cache_hits, result.cache_misses, result.cache_bypasses)}

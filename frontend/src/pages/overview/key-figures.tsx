@@ -41,7 +41,10 @@ function StepFigures({ all, step, counts }: Required<Omit<KeyFiguresProps, "now"
   const { spread } = all;
   const { complete, incomplete, primed } = counts;
   const chosen = all.steps.find((s) => step !== null && stepNumber(s.name) === step);
-  const steps = texts.steps(complete, incomplete, primed);
+  const window = all.provenance.window;
+  const averaged = window?.kind === "steady" ? window.recorded_steps : complete;
+  const listed = texts.steps(complete, incomplete, primed);
+  const steps = averaged < complete ? texts.average.part(averaged, listed) : listed;
   const average = all.average_step_ns;
   const inferred = all.provenance.timeline === "inferred";
   return (

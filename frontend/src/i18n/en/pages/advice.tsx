@@ -42,8 +42,8 @@ export const advice = {
   bringBack: "Restore",
   oneOfRanks: (ranks: number, distributed: (text: string) => ComponentChildren) => (
     <>
-      This is one of {count(ranks)} ranks. {distributed("Distributed")} compares them, and says which one the
-      others wait for.
+      This is one of {count(ranks)} ranks. {distributed("Ranks")} compares them, and says which one the others
+      wait for.
     </>
   ),
   ofTime: (share: string) => `${share} of the time`,

@@ -89,6 +89,7 @@ export const keyFigures = {
     ofIterations: "by what repeats",
     note: (deviation: string, least: string, most: string, steps: string) =>
       `σ ${deviation}, ${least} to ${most}, ${steps}`,
+    part: (averaged: number, steps: string) => `${count(averaged)} of ${steps}`,
     help: "Mean duration of the complete steps, with its standard deviation and extremes.",
   },
   utilization: {

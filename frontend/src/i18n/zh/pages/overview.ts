@@ -84,6 +84,7 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     iteration: "平均迭代",
     ofIterations: "按重复的迭代",
     note: (deviation, least, most, steps) => `σ ${deviation}，${least} 至 ${most}，${steps}`,
+    part: (averaged, steps) => `${steps}中的 ${count(averaged)} 个`,
     help: "完整迭代的平均时长，及其标准差与最小、最大值。",
   },
   utilization: {
