@@ -236,6 +236,8 @@ export const deviceUse = {
   title: "Use of the device's peak",
   throughput: "Throughput",
   note: (step: number | null) => (step === null ? "complete steps" : `step ${step}`),
+  noSteps: "the analyzed time",
+  allFlops: "Model FLOP",
   rows: {
     mfu: {
       label: "MFU",

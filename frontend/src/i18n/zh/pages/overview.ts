@@ -216,6 +216,8 @@ export const idleBefore: Translation<typeof english.idleBefore> = {
 export const deviceUse: Translation<typeof english.deviceUse> = {
   title: "设备峰值的利用",
   throughput: "吞吐量",
+  noSteps: "所分析的时间",
+  allFlops: "模型 FLOP",
   note: (step) => (step === null ? "完整迭代" : spaced(`迭代 ${step}`)),
   rows: {
     mfu: {
