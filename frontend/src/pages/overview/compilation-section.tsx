@@ -79,7 +79,7 @@ function Summary({ result }: { result: Result }) {
         <tbody>
           {result.phases.map((one) => (
             <tr key={one.phase} data-key={one.phase} data-value={one.time_ns}>
-              <td>{phases.names[one.phase]}</td>
+              <td class="wrap">{phases.names[one.phase]}</td>
               <td class="number" title={exactDuration(one.time_ns)}>
                 {duration(one.time_ns)}
               </td>

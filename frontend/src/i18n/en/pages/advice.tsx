@@ -47,6 +47,7 @@ export const advice = {
     </>
   ),
   ofTime: (share: string) => `${share} of the time`,
+  nothingBehind: "nothing after those above",
   saved: {
     label: "Could be saved",
     unit: "of 1",

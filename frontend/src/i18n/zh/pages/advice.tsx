@@ -34,6 +34,7 @@ export const advice: Translation<typeof english.advice> = {
     </>
   ),
   ofTime: (share) => `占时间的 ${share}`,
+  nothingBehind: "修复上方后无节省",
   saved: {
     label: "可节省时间",
     unit: "/ 1",
