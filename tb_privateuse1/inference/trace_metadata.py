@@ -254,7 +254,9 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None, trace: Trace) -> Finding
     is_lost = any(finding.code in _END_LOST for finding in raw.findings)
     hint = trace.vendor.record_hint
     if is_lost:
-        hint = say("They may be in the part of the file that is lost. Copy it whole, or record again.")
+        hint = say(
+            "They may be in the part of the file that is lost. Copy it whole, or record again."
+        )
     if len(trace.launches):
         message = say(
             "The program called the device's runtime ({count:,} calls), but no activity of the "

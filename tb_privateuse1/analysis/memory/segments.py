@@ -128,7 +128,7 @@ def empty_bytes(blocks: MemoryBlocks) -> int:
 def segments(
     trace: Trace, blocks: MemoryBlocks, owner: Sequence[Owner], most: int
 ) -> list[MemorySegment]:
-    """Return ``most`` segments, those with most free bytes first, those without a block in use last.
+    """Return ``most`` segments: those with most free bytes first, those with no block in use last.
 
     Empty ones are all alike, and can be returned to the device: they must not hide the others.
     """

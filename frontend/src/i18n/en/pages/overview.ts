@@ -97,6 +97,7 @@ export const keyFigures = {
     note: "busy within the steps",
     noteOfSteady: "busy within the steady part",
     noteOfAll: "busy within the recording",
+    noteOfPhase: "busy within the phase",
     help: "Busy device time within the window, as a share of it.",
   },
   smEfficiency: {

@@ -92,6 +92,7 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     note: "迭代内的繁忙占比",
     noteOfSteady: "稳定部分内的繁忙占比",
     noteOfAll: "采集期间的繁忙占比",
+    noteOfPhase: "该阶段内的繁忙占比",
     help: "窗口内设备的繁忙时间占窗口的比例。",
   },
   smEfficiency: {
