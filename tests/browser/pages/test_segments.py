@@ -57,7 +57,7 @@ def test_the_picture_fits_a_narrow_screen(
     visit: Callable[[Server], Dashboard], server: Server
 ) -> None:
     dashboard = visit(server)
-    dashboard.page.set_viewport_size({"width": 640, "height": 900})
+    dashboard.page.set_viewport_size({"width": 600, "height": 900})
     dashboard.open(view="memory").get("open-memory-segments").click()
     dashboard.shows("memory-segments", value=1)
     assert dashboard.inside.locator("main").evaluate("e => e.scrollWidth - e.clientWidth") <= 1
