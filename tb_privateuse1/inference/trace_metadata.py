@@ -55,6 +55,8 @@ _MOST_METADATA, _LONGEST_VALUE = 200, 2000
 
 _Files = tuple[tuple[str, tuple[tuple[int, str, dict[str, tuple[int, ...]]], ...]], ...]
 
+_END_LOST = ("truncated", "gzip_damaged", "too_damaged")
+"""Codes of files whose rest was not read: torch writes what the host did first."""
 _CALLS = re.compile(r"_(runtime|driver)$", re.IGNORECASE)
 
 _SPAN, _PROFILER = "trace", re.compile(r"^PyTorch Profiler\b")
@@ -249,7 +251,12 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None, trace: Trace) -> Finding
             "default profiler state never calls a backend's ProfilerStubs."
         )
         return lack("events_route_dead", message, say("Record with tb_privateuse1.capture."))
+    is_lost = any(finding.code in _END_LOST for finding in raw.findings)
     hint = trace.vendor.record_hint
+    if is_lost:
+        hint = say(
+            "They may be in the part of the file that is lost. Copy it whole, or record again."
+        )
     if len(trace.launches):
         message = say(
             "The program called the device's runtime ({count:,} calls), but no activity of the "
@@ -268,6 +275,9 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None, trace: Trace) -> Finding
         )
         return lack("no_device_activities", message, hint)
     message = say("This trace holds host activity only.")
+    if is_lost and raw.metadata.get("deviceProperties"):
+        message = say("No device activity is in what could be read of the file.")
+        return lack("no_device_activities", message, hint)
     return Finding("host_only", message, hint, severity="info", affects=DEVICE)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import CAUSES, Rule
-from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
+from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary_of
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.result import Provenance, Result, provenance
@@ -60,7 +60,7 @@ def advice(
         **asdict(result),
         provenance=provenance(trace, time),
         causes=tuple(sorted((c for c in causes if c), key=lambda c: -(c.saving_ns or 0))),
-        recording=summary(trace),
+        recording=summary_of(time),
         saving_ns=saving,
         saving_share=saving / result.judged_net_ns if result.judged_net_ns else 0.0,
     )

@@ -25,7 +25,7 @@ from tb_privateuse1.analysis.recording.summary import (
     Content,
     RecordingSummary,
     contents,
-    summary,
+    summary_of,
 )
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
@@ -214,7 +214,7 @@ def _cards(window: Window, listed: slice) -> dict[str, Callable[[], dict[str, An
     trace = window.trace
     return {
         say("The verdict"): lambda: {"verdict": _verdict(window)},
-        say("The kind of recording"): lambda: {"recording": summary(trace)},
+        say("The kind of recording"): lambda: {"recording": summary_of(window)},
         say("The account of time"): lambda: _account_fields(window, listed),
         say("Awaited operators"): lambda: {"idle_before": awaited_operators(trace, window.time)},
         say("The list of operators"): lambda: {"top_operators": top_lists.top_operators(window)},

@@ -170,8 +170,9 @@ export function significant(x: number): string {
 
 function scaled(x: number, units: readonly [string, number][], smallest: string): string {
   // The unit is chosen after rounding: 999,999 ns is 1.00 ms, not 1000 µs.
-  const rounded = Math.abs(Number(x.toPrecision(3)));
+  if (x < 0) return `−${scaled(-x, units, smallest)}`;
+  const rounded = Number(x.toPrecision(3));
   for (const [unit, size] of units)
-    if (rounded >= size || Math.abs(x) >= size) return `${significant(x / size)} ${unit}`;
+    if (rounded >= size || x >= size) return `${significant(x / size)} ${unit}`;
   return `${Number.isInteger(x) ? x : x.toPrecision(3)} ${smallest}`;
 }

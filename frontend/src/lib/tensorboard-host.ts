@@ -69,12 +69,13 @@ function isShown(): boolean {
 
 function watchTheme(): void {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const print = window.matchMedia("print"); // paper is white, and browsers leave grounds out
   const apply = (): void => {
     const dark = top === window ? system.matches : top.document.body.classList.contains("dark-mode");
-    document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+    document.documentElement.dataset["theme"] = dark && !print.matches ? "dark" : "light";
   };
   apply();
-  system.addEventListener("change", apply);
+  for (const media of [system, print]) media.addEventListener("change", apply);
   if (top !== window) new MutationObserver(apply).observe(top.document.body, { attributeFilter: ["class"] });
 }
 

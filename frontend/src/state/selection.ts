@@ -22,7 +22,7 @@ type Choices = Pick<State, "run" | "rank" | "span" | "step"> & Partial<Pick<Stat
  * logdir was searched. */
 export function select(runs: Runs, state: Choices): Selected | null {
   const run = state.run === null ? runs.runs[0] : runs.runs.find((r) => r.run === state.run);
-  if (!run && state.run === null) return null;
+  if (!run && (state.run === null || (runs.runs.length === 0 && !runs.scanning))) return null;
   const workers = [...(run?.workers ?? [])].sort((a, b) => a.rank - b.rank);
   const worker = state.rank === null ? workers[0] : workers.find((w) => w.rank === state.rank);
   const spans = [...(worker?.spans ?? [])].sort((a, b) => b.span - a.span);

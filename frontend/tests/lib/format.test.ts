@@ -31,6 +31,7 @@ describe("duration", () => {
     [999_600_000, "1.00 s"],
     [61_000_000_000, "61.0 s"],
     [3_600_000_000_000, "3,600 s"],
+    [-5_230_000, "−5.23 ms"],
   ])("%s ns is %s", (ns, text) => expect(duration(ns)).toBe(text));
 
   test("never shows more than three significant digits below 1000 s", () => {
@@ -78,7 +79,7 @@ test.each([
   [null, "–"],
   [512, "512 B"],
   [1024, "1.00 KiB"],
-  [-1024, "-1.00 KiB"],
+  [-1024, "−1.00 KiB"],
   [1536, "1.50 KiB"],
   [435e6, "415 MiB"],
   [5 * 2 ** 30, "5.00 GiB"],

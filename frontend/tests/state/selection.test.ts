@@ -29,6 +29,7 @@ test("what is not there is asked for as it is, so that the server can say so", (
 test("what may still be found is waited for", () => {
   const partial = { ...RUNS, scanning: true };
   expect(select(partial, { ...NOTHING, run: "gone" })).toBeNull();
+  expect(select({ ...RUNS, runs: [] }, { ...NOTHING, run: "gone" })).toBeNull();
   expect(select(partial, { ...NOTHING, rank: 99 })).toBeNull();
   expect(select(partial, { ...NOTHING, run: "a" })?.place.span).toBe(10);
 });

@@ -128,7 +128,10 @@ def empty_bytes(blocks: MemoryBlocks) -> int:
 def segments(
     trace: Trace, blocks: MemoryBlocks, owner: Sequence[Owner], most: int
 ) -> list[MemorySegment]:
-    """Return ``most`` segments, those with most free bytes first."""
+    """Return ``most`` segments: those with most free bytes first, those with no block in use last.
+
+    Empty ones are all alike, and can be returned to the device: they must not hide the others.
+    """
     numbers, first = np.unique(blocks.segment, return_index=True)
     bounds = np.append(first, len(blocks))
     found = []
@@ -136,7 +139,8 @@ def segments(
         part = slice(int(bounds[place]), int(bounds[place + 1]))
         size, state = blocks.bytes[part], blocks.state[part]
         by_state = np.bincount(state, weights=size, minlength=3).astype(np.int64).tolist()
-        found.append((by_state[FREE], int(size.sum()), -place, by_state, part))
+        is_empty = by_state[FREE] == int(size.sum())
+        found.append((not is_empty, by_state[FREE], int(size.sum()), -place, by_state, part))
     found.sort(reverse=True)
     return [
         MemorySegment(
@@ -150,7 +154,7 @@ def segments(
             largest_free_bytes=_largest(blocks.bytes[part], blocks.state[part] == FREE),
             pieces=_pieces(blocks, owner, part, total),
         )
-        for free, total, place, by_state, part in found[:most]
+        for _, free, total, place, by_state, part in found[:most]
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.recording import judged_part
 from tb_privateuse1.analysis.recording.durations import write_duration
@@ -23,6 +24,7 @@ from tb_privateuse1.analysis.recording.phases import (
     phases,
     time_of,
 )
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.recording.workload import WorkloadKind, workload
 from tb_privateuse1.i18n import join_list, join_sentences, plural, say
 from tb_privateuse1.trace import call_tree, intervals
@@ -159,6 +161,37 @@ def summary(trace: Trace) -> RecordingSummary:
         iterations_source=repeated.source if repeated else None,
         iteration_ns=_period(repeated),
     )
+
+
+def summary_of(window: Window) -> RecordingSummary:
+    """Return the summary of the recording; its sentence is that of the window."""
+    trace, found = window.trace, summary(window.trace)
+    if window.asked == "steady" or found.kind in _FILE_KINDS:
+        return found
+    name, time = _WORKLOADS[found.workload], write_duration(window.ns)
+    lack, hint = _said(trace, _NO_DEVICE)
+    if window.kind == "all":
+        head = say("{name}, all {time} analyzed.", name=name, time=time)
+    elif window.kind == "step":
+        step = trace.text(trace.steps.name[window.steps[0]])
+        head = say("{name}, {step} of {time} analyzed.", name=name, step=step, time=time)
+    else:
+        head = say(
+            "{name}, {iterations} of {time} analyzed.",
+            name=name,
+            iterations=_count_of_phase(window),
+            time=write_duration(window.ns // max(len(window.steps), 1)),
+        )
+    return replace(found, sentence=join_sentences((head, lack)), hint=hint)
+
+
+def _count_of_phase(window: Window) -> str:
+    count = len(window.steps)
+    if window.kind == "prefill":
+        return plural(count, "prefill iteration")
+    if window.kind == "decode":
+        return plural(count, "decode iteration")
+    return plural(count, "mixed iteration")
 
 
 def _period(found: Iterations | None) -> int | None:

@@ -49,7 +49,7 @@ def achieved(rows: WorkRows, compute_rate: F64, limits: Ceilings) -> Achieved:
     known = ((compute != MISSING) & (rows.flops > 0)) | (memory != MISSING)
     least = np.maximum(compute, memory)  # MISSING is below any time
     attainable = np.where(known, np.minimum(least, rows.duration_ns), MISSING)
-    limit = np.where(compute >= memory, _COMPUTE, _MEMORY)
+    limit = np.where((compute >= memory) & (rows.flops > 0), _COMPUTE, _MEMORY)
     limit = np.where(_comparable(rows, compute, memory, limits), limit, NONE)
     if not limits.memory_measured:
         limit = np.where((memory > compute) & (memory > rows.duration_ns), _CACHE, limit)

@@ -157,7 +157,7 @@ def _findings(parts: document.Document) -> tuple[Finding, ...]:
             number=_number(int(entries.sequence[first])),
             group=_text(parts, entries.group, first) or "?",
         )
-        hint = say("The page Distributed compares the dumps of all ranks.")
+        hint = say("The page Ranks compares the dumps of all ranks.")
         found.append(Finding("collectives_open", message, hint, len(open_rows), "info"))
     return tuple(found)
 

@@ -33,7 +33,7 @@ class MemorySegments(Result, frozen=True):
     """The allocations that failed, the largest first."""
     segments_total: int
     segments: tuple[MemorySegment, ...]
-    """Those with most free bytes first."""
+    """Those with most free bytes first, those without a block in use last."""
 
 
 def memory_segments(

@@ -57,6 +57,10 @@ _FAULTS = """() => {
     for (const e of document.querySelectorAll(".scroller td:not(.text)"))
         if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1)
             faults.add(`narrow: ${e.textContent}`);
+    for (const head of document.querySelectorAll(".scroller th"))
+        if (head.querySelector(".name")?.getBoundingClientRect().left
+                < head.getBoundingClientRect().left - 1)
+            faults.add(`head without its begin: ${head.textContent}`);
     const main = document.querySelector("main");
     if (main.scrollWidth > main.clientWidth + 1)
         faults.add(`the page scrolls: ${main.scrollWidth}`);

@@ -251,6 +251,9 @@ def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) ->
     expect(page.locator("[data-filter]")).to_have_value("gemm", timeout=WAIT_MS)
     page.emulate_media(color_scheme="dark")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.emulate_media(color_scheme="dark", media="print")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.emulate_media(color_scheme="dark", media="null")
 
 
 def answer_runs(page: Page, **first: Any) -> list[Route]:

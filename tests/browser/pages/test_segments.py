@@ -51,3 +51,13 @@ def test_the_picture_is_read_by_pointer_and_by_keys(
     bar.locator("i").first.hover()
     expect(said).to_contain_text("/work/model0.py:10 in layer0")
     assert violations(dashboard) == []
+
+
+def test_the_picture_fits_a_narrow_screen(
+    visit: Callable[[Server], Dashboard], server: Server
+) -> None:
+    dashboard = visit(server)
+    dashboard.page.set_viewport_size({"width": 600, "height": 900})
+    dashboard.open(view="memory").get("open-memory-segments").click()
+    dashboard.shows("memory-segments", value=1)
+    assert dashboard.inside.locator("main").evaluate("e => e.scrollWidth - e.clientWidth") <= 1

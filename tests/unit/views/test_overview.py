@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tests.support.make import annotation, kernel, launch, op, span, step, trace
@@ -38,6 +39,24 @@ def test_steps_that_were_written_as_operators_are_no_work() -> None:
     t = trace(op("ProfilerStep#1", 0, 100), op("aten::mm", 20, 50))
     (s,) = overview(t).steps
     assert (s.name, s.cpu_ns, s.other_ns) == ("ProfilerStep#1", 30_000, 70_000)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({}, "Inference, 3 steady steps of 100 µs analyzed."),
+        ({"step": 2}, "Inference, ProfilerStep#2 of 100 µs analyzed."),
+        ({"window": "all"}, "Inference, all 300 µs analyzed."),
+    ],
+)
+def test_the_sentence_is_of_the_window_that_the_figures_are_of(
+    asked: dict[str, Any], sentence: str
+) -> None:
+    steps = [step(i, 100 * i, 100 * i + 100) for i in range(1, 4)]
+    t = trace(*steps, *(op("aten::mm", 100 * i + 10, 100 * i + 90) for i in range(1, 4)))
+    for result in (overview(t, **asked), advice(t, **asked)):
+        assert result.recording is not None
+        assert result.recording.sentence == sentence
 
 
 def test_gloo_work_on_the_host_is_communication() -> None:

@@ -7,7 +7,8 @@ export const compilation: Translation<typeof english.compilation> = {
   title: "编译",
   note: (compilations, again, breaks) =>
     `${count(compilations)} 次编译，其中 ${count(again)} 次为重新编译；${count(breaks)} 处图中断`,
-  time: (all, inside) => `编译器共运行 ${all}，其中 ${inside} 在所选部分内。`,
+  time: (all, inside, inStep) =>
+    `编译器共运行 ${all}，其中 ${inside} 在${inStep ? "所选迭代" : "本次采集"}内。`,
   failures: (failures) => `${count(failures)} 次编译没有产生代码：这样的函数不经编译器运行。`,
   caches: (hits, misses, bypasses) =>
     `图缓存：命中 ${count(hits)} 次，未命中 ${count(misses)} 次${bypasses ? `，绕过 ${count(bypasses)} 次` : ""}。`,
@@ -28,7 +29,7 @@ export const compilation: Translation<typeof english.compilation> = {
     place: "位置",
     function: "函数",
     reason: { title: "原因", help: "展开可查看 torch 的说明与建议。" },
-    calls: { title: "调用次数", help: "所选部分中被中断代码的调用次数。" },
+    calls: { title: "调用次数", help: "所选迭代或整个采集中被中断代码的调用次数。" },
   },
   skips: (skips) => `${count(skips)} 个图未使用 CUDA Graph 运行`,
   code: { noun: "次编译", nouns: "次编译" },
@@ -40,7 +41,7 @@ export const compilation: Translation<typeof english.compilation> = {
     reason: { title: "重新编译的原因", help: "失败的守卫；提示中有之前各次编译的守卫。" },
     failure: { title: "没有产生代码", help: "原因；该函数之后不经编译器运行。" },
     total: { title: "编译时间" },
-    inside: { title: "部分内", help: "编译时间中位于所选部分（一个迭代或整个记录）内的部分。" },
+    inside: { title: "部分内", help: "编译时间中位于所选迭代或整个采集内的部分。" },
     dynamo: { title: "Dynamo 跟踪" },
     aot: { title: "AOT 图", help: "AOTAutograd，或从缓存加载。" },
     inductor: { title: "Inductor 降级" },

@@ -65,6 +65,6 @@ export const culprits: Translation<typeof english.culprits> = {
   evidence: (what, steps, all, jobs) =>
     `${what}，${count(all)} 个迭代中有 ${count(steps)} 个如此。若为偶然，${count(jobs)} 个作业中不到 1 个。`,
   timeline: "时间线",
-  overview: "概览",
+  overview: "总览",
   more: (list, n) => `${list} 等，另有 ${count(n)} 段`,
 };

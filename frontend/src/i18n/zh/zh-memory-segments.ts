@@ -38,5 +38,5 @@ export const memorySegments: Translation<typeof english.memorySegments> = {
   count: (blocks) => `${blocks} 个块`,
   joined: (free) => `其中空闲 ${free}`,
   point: "指向某一块，或用方向键在条中移动。",
-  more: (left) => `另有 ${left} 个段的空闲更少。`,
+  more: (left) => `另有 ${left} 个段的空闲更少，或没有使用中的块。`,
 };

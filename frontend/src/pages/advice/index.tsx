@@ -50,7 +50,10 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
         <section key={c.cause} data-testid="cause" data-key={c.cause} data-value={c.saving_ns ?? ""}>
           <h2>
             {texts.causes[c.cause as Cause].title}{" "}
-            <small class="muted">{c.saving_ns !== null && texts.ofTime(percent(c.saving_share))}</small>
+            <small class="muted">
+              {c.saving_ns !== null &&
+                (c.saving_ns === 0 ? texts.nothingBehind : texts.ofTime(percent(c.saving_share)))}
+            </small>
           </h2>
           {shown
             .filter((r) => r.cause === c.cause)

@@ -1,11 +1,11 @@
 // Why the step changed: sentences with their part of the change, and what they leave.
 import type { Condition, DiffParameter, Explanation, Reason } from "../../api/types";
-import { MISSING, duration, exactDuration, relativeChange, signedDuration } from "../../lib/format";
+import { MISSING, duration, exactDuration, percent, signedDuration } from "../../lib/format";
 import { type LinkProps, linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
-import { HeadRow } from "../../widgets/table/head-row";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "./why.css";
 
 const texts = t.diffWhy;
@@ -73,6 +73,9 @@ export function Why({ why, other }: { why: Explanation; other: Selected }) {
         <CsvButton name="reasons" rows={rows} />
       </h2>
       <table class="plain diff-reasons">
+        <HeadRow
+          of={[numbers(texts.head.change), texts.head.reason, numbers(texts.head.share, texts.shareHelp)]}
+        />
         <tbody>
           {why.reasons.map((reason) => (
             <Line key={reason.sentence} reason={reason} other={other} />
@@ -120,9 +123,7 @@ function Line({ reason, other }: { reason: Reason; other: Selected }) {
           {text}
         </a>
       </td>
-      <td class="number muted" title={texts.shareHelp}>
-        {relativeChange(reason.change_share)}
-      </td>
+      <td class="number muted">{percent(reason.change_share)}</td>
     </tr>
   );
 }

@@ -58,7 +58,11 @@ function Summary({ result }: { result: Result }) {
       <p>
         {result.time_ns !== null && (
           <span title={exactDuration(result.time_ns)}>
-            {texts.time(duration(result.time_ns), duration(result.inside_ns))}
+            {texts.time(
+              duration(result.time_ns),
+              duration(result.inside_ns),
+              result.provenance.window?.kind === "step",
+            )}
           </span>
         )}{" "}
         {texts.caches(result.cache_hits, result.cache_misses, result.cache_bypasses)}
@@ -75,7 +79,7 @@ function Summary({ result }: { result: Result }) {
         <tbody>
           {result.phases.map((one) => (
             <tr key={one.phase} data-key={one.phase} data-value={one.time_ns}>
-              <td>{phases.names[one.phase]}</td>
+              <td class="wrap">{phases.names[one.phase]}</td>
               <td class="number" title={exactDuration(one.time_ns)}>
                 {duration(one.time_ns)}
               </td>

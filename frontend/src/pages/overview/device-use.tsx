@@ -14,18 +14,25 @@ interface DeviceUseProps {
 /** Nothing where neither the device's work nor a batch is known; the roofline's page says why. */
 export function DeviceUse({ now, step }: DeviceUseProps) {
   const { use } = now;
+  // Iterations that repeat are steps, too.
+  const hasSteps = now.step_counts.numbered > 0 || now.average_step_ns !== null;
   if ((use.mfu ?? use.product_flops ?? use.samples_per_s ?? use.tokens_per_s) === null) return null;
   return (
     <section data-testid="device-use">
       <h2>
         {use.mfu === null && use.product_flops === null ? texts.throughput : texts.title}{" "}
-        <small class="muted">{texts.note(step)}</small>
+        <small class="muted">{hasSteps ? texts.note(step) : texts.noSteps}</small>
       </h2>
       <dl class="facts">
         {use.mfu !== null && <Share name="mfu" use={use} />}
         {use.hfu !== use.mfu && <Share name="hfu" use={use} />}
         {use.product_flops !== null && (
-          <Fact name="product_flops" exact={use.product_flops} value={operations(use.product_flops)} />
+          <Fact
+            name="product_flops"
+            exact={use.product_flops}
+            value={operations(use.product_flops)}
+            label={hasSteps ? undefined : texts.allFlops}
+          />
         )}
         <PerSecond name="samples_per_s" use={use} />
         <PerSecond name="tokens_per_s" use={use} />
@@ -74,10 +81,11 @@ interface FactProps {
   exact: number | null;
   value: string;
   range?: string;
+  label?: string | undefined;
 }
 
-function Fact({ name, exact, value, range = "" }: FactProps) {
-  const { label, help } = texts.rows[name];
+function Fact({ name, exact, value, range = "", label = texts.rows[name].label }: FactProps) {
+  const { help } = texts.rows[name];
   return (
     <div data-key={name} data-value={exact ?? ""} title={help}>
       <dt>{label}</dt>

@@ -1,4 +1,5 @@
 // The row of key figures on top of the overview.
+import { phaseOf } from "../../api/phases";
 import type { Overview, StepCounts } from "../../api/types";
 import { boundOf, duration, percent, percentRange } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
@@ -29,7 +30,7 @@ export function KeyFigures({ all, now, step, counts = all.step_counts }: KeyFigu
         label={texts.recording.label}
         exact={all.duration_ns}
         unit="ns"
-        note={texts.recording.steps(steps)}
+        note={isPhase(all) ? "" : texts.recording.steps(steps)}
         help={texts.recording.help}
       />
     </div>
@@ -41,7 +42,10 @@ function StepFigures({ all, step, counts }: Required<Omit<KeyFiguresProps, "now"
   const { spread } = all;
   const { complete, incomplete, primed } = counts;
   const chosen = all.steps.find((s) => step !== null && stepNumber(s.name) === step);
-  const steps = texts.steps(complete, incomplete, primed);
+  const window = all.provenance.window;
+  const averaged = window?.kind === "steady" ? window.recorded_steps : complete;
+  const listed = texts.steps(complete, incomplete, primed);
+  const steps = averaged < complete ? texts.average.part(averaged, listed) : listed;
   const average = all.average_step_ns;
   const inferred = all.provenance.timeline === "inferred";
   return (
@@ -104,11 +108,7 @@ function DeviceFigures({ now, step, hasSteps, inferred }: DeviceFiguresProps) {
           unit={texts.share}
           value={percent(now.utilization)}
           bound={utilizationRange(now, inferred)}
-          note={
-            hasSteps
-              ? texts.utilization.note
-              : texts.utilization[isSteady(now) ? "noteOfSteady" : "noteOfAll"]
-          }
+          note={hasSteps ? texts.utilization.note : texts.utilization[noteOf(now)]}
           help={texts.utilization.help}
         />
       )}
@@ -140,7 +140,14 @@ function DeviceFigures({ now, step, hasSteps, inferred }: DeviceFiguresProps) {
 const averageLabel = ({ complete, numbered }: StepCounts): string =>
   numbered === 0 ? texts.average.iteration : complete === 1 ? texts.average.single : texts.average.label;
 
-const isSteady = (now: Overview): boolean => now.provenance.window?.kind === "steady";
+function noteOf(now: Overview): "noteOfSteady" | "noteOfAll" | "noteOfPhase" {
+  const kind = now.provenance.window?.kind;
+  if (isPhase(now)) return "noteOfPhase";
+  return kind === "steady" ? "noteOfSteady" : "noteOfAll";
+}
+
+/** Of a phase of serving, whose iterations stand for the recorded steps. */
+const isPhase = ({ provenance: { window } }: Overview): boolean => phaseOf(window?.kind) !== null;
 
 /** `(50.0 to 75.0 %)`; nothing for what is measured. */
 function utilizationRange({ utilization_low: low, utilization_high: high }: Overview, inferred: boolean) {

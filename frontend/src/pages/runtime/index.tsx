@@ -26,6 +26,8 @@ export function Runtime({ selected }: PageProps) {
 }
 
 function Calls({ result }: { result: Result }) {
+  const { window } = result.provenance;
+  const [onHost, onDevice] = [duration(result.length_ns), duration(window?.time_ns ?? null)];
   if (result.rows.length === 0)
     return (
       <p class="muted" data-testid="no-calls">
@@ -48,6 +50,11 @@ function Calls({ result }: { result: Result }) {
       {result.blocked_ns > 0 && (
         <span class="muted" data-testid="blocked" data-value={result.blocked_ns} title={texts.summaryHelp}>
           {texts.summary(duration(result.blocked_ns), duration(result.total_ns))}
+        </span>
+      )}
+      {window && window.kind !== "all" && onHost !== onDevice && (
+        <span class="muted" data-testid="on-host" data-value={result.length_ns}>
+          {texts.onHost(onHost, onDevice)}
         </span>
       )}
     </Table>

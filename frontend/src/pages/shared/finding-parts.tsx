@@ -47,7 +47,7 @@ export function Finding({ row, testid = "finding", id, onTurn, open = !onTurn, .
         {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
         {props.behind != null && percent(props.behind) !== percent(row.saving_share) && (
           <small class="muted" title={t.advice.behindHelp}>
-            {t.advice.behindShort(percent(props.behind))}
+            {props.behind === 0 ? t.advice.nothingBehind : t.advice.behindShort(percent(props.behind))}
           </small>
         )}
       </span>

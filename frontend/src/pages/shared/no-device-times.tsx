@@ -8,6 +8,8 @@ import { CaptureLines } from "./timeline-source";
 const HOST_ONLY = "host_only";
 const UNUSABLE = "no_device_times";
 const DEAD = "events_route_dead";
+/** The device is known, and its own remedy: our capture is none. */
+const UNSEEN = "no_device_activities";
 
 export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview }) {
   const reason = refusal(provenance.warnings);
@@ -25,13 +27,15 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
       </aside>
     );
   }
-  if (reason && reason.code !== DEAD) {
+  const refused = reason?.code === DEAD ? undefined : reason;
+  const said = refused ?? provenance.warnings.find((w) => w.code === UNSEEN);
+  if (said) {
     return (
-      <aside class="notice" data-testid="no-device-times" data-kind="refused">
+      <aside class="notice" data-testid="no-device-times" data-kind={refused ? "refused" : "unseen"}>
         <p>
-          <b>{t.noDeviceTimes.noDeviceTimes}</b> {reason.message} <ToMethod />
+          <b>{t.noDeviceTimes.noDeviceTimes}</b> {said.message} {refused && <ToMethod />}
         </p>
-        {reason.hint && <p>{reason.hint}</p>}
+        {said.hint && <p>{said.hint}</p>}
         <p class="muted">{t.noDeviceTimes.follows}</p>
       </aside>
     );

@@ -31,10 +31,12 @@ const NONE = Object.fromEntries(
 
 let page = document.createElement("div");
 
-function show(use: Overview["use"], timeline = "measured", step: number | null = null): string {
+function show(use: Overview["use"], timeline = "measured", step: number | null = null, steps = 3): string {
   page = document.createElement("div");
   document.body.append(page);
-  const now = { use, modeled: null, provenance: { timeline } } as unknown as Overview;
+  const step_counts = { numbered: steps };
+  const facts = { step_counts, average_step_ns: null, modeled: null, provenance: { timeline } };
+  const now = { use, ...facts } as unknown as Overview;
   render(<DeviceUse now={now} step={step} />, page);
   return page.textContent ?? "";
 }
@@ -80,6 +82,12 @@ test("a reason stands beside what is known, and nothing stands alone", () => {
 test("a recording of the host shows what is known of its batch, and else nothing", () => {
   expect(show({ ...NONE, use_missing: "no device times" }, "none")).toBe("");
   expect(show({ ...NONE, use_missing: "no device times", samples_per_s: 8 }, "none")).toContain("8.00");
+});
+
+test("without steps nothing is called that of a step", () => {
+  const text = show(USE, "measured", null, 0);
+  expect(text).toContain("the analyzed time");
+  expect(text).not.toMatch(/steps|per step/);
 });
 
 test("the heading names the selected step", () => {

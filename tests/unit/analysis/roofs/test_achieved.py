@@ -92,6 +92,13 @@ def test_copies_have_no_arithmetic() -> None:
     assert found.roof_share == pytest.approx(0.1)
 
 
+def test_a_copy_of_a_few_bytes_is_limited_by_memory() -> None:
+    """Its least time is rounded to 0 ns, as long as no arithmetic takes."""
+    rows = work(duration_ns=[5000], flops=[0], size=[64])
+    found = achieved(rows, compute_ceilings(rows, LIMIT), LIMIT)
+    assert [LIMITS[i] for i in found.limit] == ["memory"]
+
+
 def test_no_arithmetic_alone_is_no_roof() -> None:
     found = one(work(duration_ns=[1000], flops=[0]))
     assert found.roof_share is found.attainable_ns is found.above_roof_ns is None

@@ -52,6 +52,12 @@ def test_a_kernel_belongs_to_the_phase_that_launched_it() -> None:
     assert decode.facts.text.startswith("decode: ")
 
 
+def test_the_sentence_counts_the_iterations_of_the_phase() -> None:
+    found = overview(with_phase_steps(trace(*loop(4, prompt=7, new=3))), window="decode").recording
+    assert found is not None
+    assert found.sentence == "Inference, 2 decode iterations of 87.5 µs analyzed."
+
+
 def test_a_phase_that_is_not_there_is_an_error() -> None:
     with pytest.raises(TraceError) as caught:
         chosen_window(with_phase_steps(_late_kernels()), None, "mixed")

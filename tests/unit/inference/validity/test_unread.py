@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from tb_privateuse1 import inference, readers
 from tb_privateuse1.analysis.recording.summary import summary
 from tb_privateuse1.analysis.simulation.verdict import steady_verdict
 from tb_privateuse1.trace import device_times
 from tb_privateuse1.views.overview import overview
-from tests.support.make import launch, op, span, step, trace
+from tests.support.make import Event, document, launch, op, span, step, trace
 from tests.support.quality import found, sure
 
 
@@ -89,6 +93,21 @@ def test_runtime_calls_without_any_activity_are_no_program_of_the_host() -> None
     assert steady_verdict(t) is None
     assert "no activity of the device is recorded" in summary(t).sentence
     assert summary(t).hint == finding.hint
+
+
+@pytest.mark.parametrize("event", [op("aten::mm", 0, 10), launch(10, 20, 1)])
+def test_activities_may_be_in_the_part_of_a_file_that_is_lost(event: Event, tmp_path: Path) -> None:
+    """Torch writes what the host did first: a copy that was cut off lacks the device."""
+    text = json.dumps(document(event, event, deviceProperties=[{"id": 0, "name": "NVIDIA H100"}]))
+    path = tmp_path / "w.1.pt.trace.json"
+    path.write_text(text[: text.rindex('"ph"')])
+    t = inference.build_trace(readers.read(str(path)), None)
+    assert sure(t, "truncated").severity == "error"
+    hint = str(sure(t, "no_device_activities").hint)
+    assert "lost" in hint
+    assert "CUPTI" not in hint
+    assert found(t, "host_only") is None
+    assert steady_verdict(t) is None
 
 
 def test_a_program_of_the_host_alone_stays_one() -> None:

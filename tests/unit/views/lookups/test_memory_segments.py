@@ -36,6 +36,15 @@ def in_pieces() -> Allocator:
     return allocator
 
 
+def test_empty_segments_hide_no_other(tmp_path: Path) -> None:
+    """They are all alike, and have the most free bytes."""
+    allocator = in_pieces()
+    allocator.free(allocator.allocate(2 * MIB))
+    found = ask(tmp_path, allocator, limit=2)
+    assert (found.segments_total, found.empty_bytes) == (3, 2 * MIB)
+    assert [segment.free_bytes for segment in found.segments] == [MIB, MIB]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_sums_are_those_of_the_allocator(tmp_path: Path, seed: int) -> None:
     allocator = training(seed)

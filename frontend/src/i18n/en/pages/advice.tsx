@@ -42,11 +42,12 @@ export const advice = {
   bringBack: "Restore",
   oneOfRanks: (ranks: number, distributed: (text: string) => ComponentChildren) => (
     <>
-      This is one of {count(ranks)} ranks. {distributed("Distributed")} compares them, and says which one the
-      others wait for.
+      This is one of {count(ranks)} ranks. {distributed("Ranks")} compares them, and says which one the others
+      wait for.
     </>
   ),
   ofTime: (share: string) => `${share} of the time`,
+  nothingBehind: "nothing after those above",
   saved: {
     label: "Could be saved",
     unit: "of 1",

@@ -5,7 +5,8 @@ export const compilation = {
   title: "Compilation",
   note: (compilations: number, again: number, breaks: number) =>
     `${plural(compilations, "compilation", "compilations")}, ${again} of them again; ${plural(breaks, "graph break", "graph breaks")}`,
-  time: (all: string, inside: string) => `The compiler ran for ${all}, ${inside} of it in the chosen part.`,
+  time: (all: string, inside: string, inStep: boolean) =>
+    `The compiler ran for ${all}, ${inside} of it in the ${inStep ? "chosen step" : "recording"}.`,
   failures: (count: number) =>
     `${plural(count, "compilation", "compilations")} gave no code: such a function runs without the compiler.`,
   caches: (hits: number, misses: number, bypasses: number) =>
@@ -28,7 +29,7 @@ export const compilation = {
     place: "Where",
     function: "Function",
     reason: { title: "Reason", help: "Open one for torch's explanation and hints." },
-    calls: { title: "Calls", help: "Calls of the broken code in the chosen part." },
+    calls: { title: "Calls", help: "Calls of the broken code in the chosen step, or the whole recording." },
   },
   skips: (count: number) => `${plural(count, "graph runs", "graphs run")} without a CUDA graph`,
   code: { noun: "compilation", nouns: "compilations" },
@@ -48,7 +49,7 @@ export const compilation = {
     total: { title: "Compile time" },
     inside: {
       title: "Inside",
-      help: "The part of the compile time in the chosen part: a step, or the whole recording.",
+      help: "The part of the compile time in the chosen step, or the whole recording.",
     },
     dynamo: { title: "Dynamo" },
     aot: { title: "AOT", help: "AOTAutograd, or loading from the cache." },

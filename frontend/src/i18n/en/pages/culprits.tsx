@@ -67,6 +67,6 @@ export const culprits = {
   evidence: (what: string, steps: number, all: number, jobs: number) =>
     `${what}, in ${count(steps)} of ${plural(all, "step")}. By chance in fewer than 1 of ${count(jobs)} jobs.`,
   timeline: "timeline",
-  overview: "overview",
+  overview: "summary",
   more: (list: string, n: number) => `${list} and ${count(n)} more`,
 };

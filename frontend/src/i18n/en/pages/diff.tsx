@@ -103,6 +103,7 @@ export const diffWhy = {
   rest: (parts: number, noise: string | null) =>
     `The rest: ${plural(parts, "part")} with small changes, or within the noise${noise === null ? "" : ` (± ${noise})`}.`,
   sum: "Change of the step",
+  head: { change: "Change", reason: "Reason", share: "Of the change" },
   shareHelp: "Its share of the change of the step.",
   row: "Compare",
   eventInBase: "Show in the base",

@@ -48,5 +48,5 @@ export const memorySegments = {
   count: (blocks: string) => `${blocks} blocks`,
   joined: (free: string) => `${free} of it free`,
   point: "Point at a piece, or go through a bar with the arrow keys.",
-  more: (left: number) => `${left} more segments have less free.`,
+  more: (left: number) => `${left} more segments have less free, or no block in use.`,
 };

@@ -89,6 +89,7 @@ export const keyFigures = {
     ofIterations: "by what repeats",
     note: (deviation: string, least: string, most: string, steps: string) =>
       `σ ${deviation}, ${least} to ${most}, ${steps}`,
+    part: (averaged: number, steps: string) => `${count(averaged)} of ${steps}`,
     help: "Mean duration of the complete steps, with its standard deviation and extremes.",
   },
   utilization: {
@@ -96,6 +97,7 @@ export const keyFigures = {
     note: "busy within the steps",
     noteOfSteady: "busy within the steady part",
     noteOfAll: "busy within the recording",
+    noteOfPhase: "busy within the phase",
     help: "Busy device time within the window, as a share of it.",
   },
   smEfficiency: {
@@ -235,6 +237,8 @@ export const deviceUse = {
   title: "Use of the device's peak",
   throughput: "Throughput",
   note: (step: number | null) => (step === null ? "complete steps" : `step ${step}`),
+  noSteps: "the analyzed time",
+  allFlops: "Model FLOP",
   rows: {
     mfu: {
       label: "MFU",

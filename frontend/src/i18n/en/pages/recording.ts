@@ -28,7 +28,7 @@ export const recording = {
     name: "the file's name",
     order: "the order of the files, as nothing else is known",
   },
-  span: "Capture",
+  span: "Span",
   size: "Size",
   written: "Written",
   sidecar: "Elapsed times",

@@ -5,10 +5,11 @@ export const runtime = {
   nouns: "call names",
   none: "No calls of a device's runtime or driver were recorded.",
   summary: (blocked: string, total: string) => `${blocked} of ${total} blocked on the device`,
+  onHost: (host: string, device: string) => `the window is ${host} on the host, ${device} on the device`,
   summaryHelp: "Sum over all threads; a call inside another one counts once.",
   columns: {
     name: { title: "Call", help: "A row opens the record of its typical call." },
-    share: { title: "Of the window", help: "Of the window's time on the host. Threads may call at once." },
+    share: { title: "Of host time", help: "Of the window's time on the host. Threads may call at once." },
     total: { title: "Total", help: "Sum of their time on the host." },
     calls: { title: "Calls" },
     mean: { title: "Mean" },

@@ -144,7 +144,7 @@ export const partialRecording = {
   snapshot_alone: "What was allocated, and by which line, is on the page Memory.",
   memory_timeline_alone:
     "What was allocated when is on the page Memory, sums by category on the page Counters.",
-  flight_recorder_alone: "Which rank did not join which collective is on the page Distributed.",
+  flight_recorder_alone: "Which rank did not join which collective is on the page Ranks.",
 };
 
 /** What the selectors of run, rank, span and step offer. */

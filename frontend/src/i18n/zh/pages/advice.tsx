@@ -30,11 +30,11 @@ export const advice: Translation<typeof english.advice> = {
   bringBack: "恢复",
   oneOfRanks: (ranks, distributed) => (
     <>
-      这是 {count(ranks)} 个 rank 之一。{distributed("分布式")}页面对比各个 rank，并指出其他 rank
-      在等待哪一个。
+      这是 {count(ranks)} 个 rank 之一。{distributed("Rank")}页面对比各个 rank，并指出其他 rank 在等待哪一个。
     </>
   ),
   ofTime: (share) => `占时间的 ${share}`,
+  nothingBehind: "修复上方后无节省",
   saved: {
     label: "可节省时间",
     unit: "/ 1",

@@ -81,6 +81,7 @@ export const diffWhy: Translation<typeof english.diffWhy> = {
   rest: (parts, noise) =>
     `其余：${count(parts)} 个部分变化很小，或在波动范围内${noise === null ? "" : `（± ${noise}）`}。`,
   sum: "迭代的变化",
+  head: { change: "变化", reason: "原因", share: "占总变化" },
   shareHelp: "占迭代变化的比例。",
   row: "对比",
   eventInBase: "在基线中查看",

@@ -84,6 +84,7 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     iteration: "平均迭代",
     ofIterations: "按重复的迭代",
     note: (deviation, least, most, steps) => `σ ${deviation}，${least} 至 ${most}，${steps}`,
+    part: (averaged, steps) => `${steps}中的 ${count(averaged)} 个`,
     help: "完整迭代的平均时长，及其标准差与最小、最大值。",
   },
   utilization: {
@@ -91,6 +92,7 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     note: "迭代内的繁忙占比",
     noteOfSteady: "稳定部分内的繁忙占比",
     noteOfAll: "采集期间的繁忙占比",
+    noteOfPhase: "该阶段内的繁忙占比",
     help: "窗口内设备的繁忙时间占窗口的比例。",
   },
   smEfficiency: {
@@ -215,6 +217,8 @@ export const idleBefore: Translation<typeof english.idleBefore> = {
 export const deviceUse: Translation<typeof english.deviceUse> = {
   title: "设备峰值的利用",
   throughput: "吞吐量",
+  noSteps: "所分析的时间",
+  allFlops: "模型 FLOP",
   note: (step) => (step === null ? "完整迭代" : spaced(`迭代 ${step}`)),
   rows: {
     mfu: {

@@ -8,10 +8,11 @@ export const runtime: Translation<typeof english.runtime> = {
   nouns: "种调用",
   none: "没有记录到设备运行时或驱动的调用。",
   summary: (blocked, total) => `${total} 中有 ${blocked} 在等待设备`,
+  onHost: (host, device) => `窗口在主机上为 ${host}，在设备上为 ${device}`,
   summaryHelp: "所有线程之和；一个调用内部的调用不重复计入。",
   columns: {
     name: { title: "调用", help: "点击一行可打开其典型调用的记录。" },
-    share: { title: "占窗口", help: "占主机上该窗口的时间；多个线程可能同时调用。" },
+    share: { title: "占主机时间", help: "占主机上该窗口的时间；多个线程可能同时调用。" },
     total: { title: "总计", help: "在主机上的时间之和。" },
     calls: { title: "次数" },
     mean: { title: "平均" },

@@ -2,6 +2,7 @@
 import { useView } from "../../../state/use-result";
 import type { Selected } from "../../../state/selection";
 import { t } from "../../../i18n";
+import { CodeBlock } from "../../../widgets/controls/code-block";
 import { Section } from "../../../widgets/inspector/section";
 import { Show } from "../load-states";
 
@@ -13,9 +14,9 @@ export function KernelSource({ selected, index }: { selected: Selected; index: n
         sources.length === 0 ? null : (
           <Section name="source" title={t.inspector.parts.source}>
             {sources.map(({ file, text }) => (
-              <div key={file + text} class="code" data-file={file}>
+              <div key={file + text} data-file={file}>
                 <p class="muted small wrap">{file}</p>
-                <pre>{text}</pre>
+                <CodeBlock text={text} />
               </div>
             ))}
           </Section>
