@@ -35,7 +35,8 @@ for target in (launches, waits):
     threading.Thread(target=target, name=target.__name__, daemon=True).start()
 config = torch._C._profiler._ExperimentalConfig
 for name in ("some", "all"):
-    train(make=Paced, on_trace_ready=log(name), experimental_config=config(profile_all_threads=name == "all"))
+    given = config(profile_all_threads=name == "all")
+    train(make=Paced, on_trace_ready=log(name), experimental_config=given)
 stop.set()
 """
 
