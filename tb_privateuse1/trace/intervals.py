@@ -48,7 +48,8 @@ def union_of_points(points: I64) -> Set:
     """Return the set that 1 ns behind each point covers; they may be equal and in any order."""
     if not len(points):
         return EMPTY
-    at = np.sort(points)  # several times as fast as the order of intervals
+    # Several times as fast as the order of intervals; a few columns in order are merged.
+    at = np.sort(points, kind="stable")
     first = np.concatenate(([True], at[1:] - at[:-1] > 1))
     last = np.concatenate((first[1:], [True]))
     return at[first], at[last] + 1

@@ -49,12 +49,12 @@ def is_dense(trace: Trace) -> bool:
 
 def _driving_ranges(trace: Trace) -> tuple[Ranges, Ranges]:
     """Return the operators and Python frames of threads that drive the device; the frames alone."""
-    ops, frames = (
-        table.take(lookup(thread_roles(trace).driving, table.thread, False))
+    driving = thread_roles(trace).driving
+    of_ops, of_frames = (
+        Ranges.of(table, lookup(driving, table.thread, False))
         for table in (trace.ops, trace.frames)
     )
-    of_frames = Ranges.of(frames, np.arange(len(frames)))
-    return Ranges.of(ops, np.arange(len(ops))).and_(of_frames), of_frames
+    return of_ops.and_(of_frames), of_frames
 
 
 def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) -> Shares:
@@ -155,7 +155,7 @@ def profiler_ns(trace: Trace, instants: intervals.Set) -> int:
     events = find_events(trace)
     if not _is_known(events):
         return 0
-    starts = np.sort(_driving_ranges(trace)[0].start_ns)
+    starts = np.sort(_driving_ranges(trace)[0].start_ns, kind="stable")
     begun = np.searchsorted(starts, instants[1]) - np.searchsorted(starts, instants[0])
     taken = 2 * events.usual_ns * int(begun.sum())
     return round(min(taken, MOST * intervals.length(instants)))

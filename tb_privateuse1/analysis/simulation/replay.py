@@ -110,6 +110,8 @@ class Network:
         inside &= self._before >= 0
         self._part = np.cumsum(~inside)
         self._inside = inside
+        self._is_slow = False
+        """Whether a block of a replay did not converge."""
         self._blocks = [self._block(*ends) for ends in itertools.pairwise([*cuts.tolist(), n])]
 
     def _block(self, start: int, stop: int) -> _Block:
@@ -126,10 +128,19 @@ class Network:
         return self._replay(weights)[0]
 
     def replay_each(self, weights: Sequence[Weights]) -> Iterator[I64]:
-        """Yield when each node happens with each of the weights."""
-        done, is_slow = 0, False
-        while done < len(weights) and not is_slow:
-            time, is_slow = self._replay(weights[done])
+        """Yield when each node happens with each of the weights; equal ones are replayed once."""
+        distinct: list[Weights] = []
+        which = [_place_of(one, distinct) for one in weights]
+        replays, times = self._replays(distinct), list[I64]()
+        for i in which:
+            if i == len(times):
+                times.append(next(replays))
+            yield times[i]
+
+    def _replays(self, weights: Sequence[Weights]) -> Iterator[I64]:
+        done = 0
+        while done < len(weights) and not self._is_slow:
+            time, self._is_slow = self._replay(weights[done])
             done += 1
             yield time
         most = max(_TOGETHER // max(len(self._order), 1), 1)
@@ -237,6 +248,18 @@ class Network:
                 best = max(best, came + came_after[e])
             now[i] = best + delays[i]
         time[part] = now
+
+
+def _place_of(one: Weights, distinct: list[Weights]) -> int:
+    """Return the place of equal times among distinct ones, where it is put if there are none."""
+    for i, other in enumerate(distinct):
+        if all(
+            np.array_equal(getattr(one, name), getattr(other, name))
+            for name in ("gap", "length", "delay", "edge_gap", "at")
+        ):
+            return i
+    distinct.append(one)
+    return len(distinct) - 1
 
 
 def _cuts(sorted_: I64) -> I64:
