@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -25,14 +25,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import linked_forward
 from tb_privateuse1.trace.findings import Example, TableName
 from tb_privateuse1.trace.memoize import take_over
-from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-
-_OF_HOST: tuple[Callable[[Trace], object], ...] = (
-    operator_work, linked_forward, forward_operators, thread_roles, outermost_calls,
-    types_by_shape, find_passes,
-)  # fmt: skip
-"""What is found of a host's tables alone is that of the recorded trace."""
 
 
 class HostContext(RuleContext):
@@ -47,7 +40,11 @@ class HostContext(RuleContext):
 
     def __init__(self, plain: RuleContext) -> None:
         trace = with_host_activities(plain.trace)
-        for function in _OF_HOST:
+        # What is found of the host's tables alone is that of the recorded trace.
+        for function in (
+            operator_work, linked_forward, forward_operators, thread_roles, outermost_calls,
+            types_by_shape, find_passes,
+        ):  # fmt: skip
             take_over(trace, function, function(plain.trace))
         super().__init__(trace, plain.part)
         self._plain = plain
