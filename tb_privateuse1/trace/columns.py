@@ -128,7 +128,7 @@ def following(column: NDArray[T], last: Scalar) -> NDArray[T]:
 
 
 def highest(values: Integers, most: int) -> I64:
-    """Return the rows of the highest values, at most so many, the highest first.
+    """Return the rows of the highest values, the highest first, at most ``most`` of them.
 
     Equal values are in order. Only these few are sorted.
     """
