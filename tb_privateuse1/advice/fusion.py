@@ -130,6 +130,8 @@ def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
     """Return the chains of some idioms that save time and are the model's own, or None."""
     found = chains_of(case.trace)
     chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
+    if not chosen.any():
+        return None
     chosen &= ~of_single_calls(case.trace, found)
     chosen &= loss_tails(case.trace).loss[found.table.first] < 0  # a loss is one finding
     chosen &= parameter_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors

@@ -11,12 +11,15 @@ from msgspec.structs import replace
 from tb_privateuse1.advice.judged_trace import Need
 from tb_privateuse1.advice.rule_context import Removal, RuleContext
 from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
+from tb_privateuse1.analysis.idioms.outermost_calls import outermost_calls
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.scopes import Scope, no_ranges
+from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.analysis.work.list_types import types_by_shape
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import linked_forward
@@ -37,7 +40,11 @@ class HostContext(RuleContext):
 
     def __init__(self, plain: RuleContext) -> None:
         trace = with_host_activities(plain.trace)
-        for function in (operator_work, linked_forward, forward_operators, thread_roles):
+        # What is found of the host's tables alone is that of the recorded trace.
+        for function in (
+            operator_work, linked_forward, forward_operators, thread_roles, outermost_calls,
+            types_by_shape, find_passes,
+        ):  # fmt: skip
             take_over(trace, function, function(plain.trace))
         super().__init__(trace, plain.part)
         self._plain = plain
@@ -59,6 +66,21 @@ class HostContext(RuleContext):
     def class_intervals(self) -> ClassIntervals:
         """Return the account of the recorded trace."""
         return self._plain.class_intervals
+
+    @functools.cached_property
+    def operators(self) -> I64:
+        """Return the operators of the recorded trace."""
+        return self._plain.operators
+
+    @functools.cached_property
+    def top(self) -> I64:
+        """Return the outermost operators of the recorded trace."""
+        return self._plain.top
+
+    @functools.cached_property
+    def top_in_order(self) -> I64:
+        """Return these by thread and start."""
+        return self._plain.top_in_order
 
     @functools.cached_property
     def idle(self) -> intervals.Set:

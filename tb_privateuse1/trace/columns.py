@@ -127,6 +127,17 @@ def following(column: NDArray[T], last: Scalar) -> NDArray[T]:
     return shifted
 
 
+def highest(values: Integers, most: int) -> I64:
+    """Return the rows of the highest values, the highest first, at most ``most`` of them.
+
+    Equal values are in order. Only these few are sorted.
+    """
+    rows = np.arange(len(values))
+    if most < len(values):
+        rows = np.flatnonzero(values >= np.partition(values, -most)[-most])
+    return rows[np.argsort(-values[rows], kind="stable")][:most]
+
+
 def flag_names(strings: Iterable[str], chosen: Callable[[str], object]) -> Bools:
     """Return which strings are chosen, and one more False: ``flags[name]`` of ``NONE`` is False."""
     return np.array([*map(bool, map(chosen, strings)), False], np.bool_)

@@ -79,7 +79,7 @@ def held_by_others(trace: Trace, quiet: intervals.Set) -> intervals.Set:
     A thread that waits wakes up now and then; one that has the interpreter calls functions.
     """
     usual = _usual_operator(trace)
-    starts = np.sort(trace.frames.start_ns)
+    starts = np.sort(trace.frames.start_ns, kind="stable")
     begun = np.searchsorted(starts, quiet[1]) - np.searchsorted(starts, quiet[0], side="right")
     held = begun * _EACH * usual >= quiet[1] - quiet[0]
     return (quiet[0][held], quiet[1][held]) if usual else intervals.EMPTY

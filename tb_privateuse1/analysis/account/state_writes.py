@@ -44,9 +44,12 @@ def state_writes(trace: Trace) -> StateWrites:
     driving = lookup(thread_roles(trace).driving, frames.thread, False)
     candidate = (
         driving
-        & (_number(np.sort(at[known & ~moves]), frames.start_ns, frames.end_ns) == 0)
-        & (_number(np.sort(at[known & moves]), frames.start_ns, frames.end_ns) > 0)
-        & (_number(np.sort(frames.start_ns[writes]), frames.start_ns, frames.end_ns) > 0)
+        & (_number(np.sort(at[known & ~moves], kind="stable"), frames.start_ns, frames.end_ns) == 0)
+        & (_number(np.sort(at[known & moves], kind="stable"), frames.start_ns, frames.end_ns) > 0)
+        & (
+            _number(np.sort(frames.start_ns[writes], kind="stable"), frames.start_ns, frames.end_ns)
+            > 0
+        )
     )
     rows = np.flatnonzero(candidate & ~lookup(candidate, frames.parent, False))
     order = rows[np.argsort(frames.start_ns[rows], kind="stable")]

@@ -27,7 +27,7 @@ from tb_privateuse1.trace import (
     processes,
     uncertainty,
 )
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import highest, lookup
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.renamed import renamed
@@ -284,10 +284,7 @@ def _names(trace: Trace, own: ClassIntervals) -> tuple[I64, Callable[[int], str]
 
 def _largest(trace: Trace, own: ClassIntervals) -> Iterator[LargestInterval]:
     length = own.end_ns - own.start_ns
-    few = np.arange(len(length))
-    if len(length) > _LARGEST:  # all of them are too many to sort
-        few = np.flatnonzero(length >= np.partition(length, -_LARGEST)[-_LARGEST])
-    for i in few[np.argsort(-length[few], kind="stable")][:_LARGEST].tolist():
+    for i in highest(length, _LARGEST).tolist():
         table, row = _responsible(trace, own, i)
         columns = getattr(trace, table)
         yield LargestInterval(

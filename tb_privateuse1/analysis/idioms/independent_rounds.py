@@ -74,7 +74,7 @@ def independent_rounds(trace: Trace, top: I64) -> IndependentRounds:
     ops = trace.ops
     loops = [*_by_places(trace, top), *_by_parts(trace, top)]
     # Where a gradient is computed in each round, the batch is split on purpose.
-    gradient = np.sort(ops.start_ns[(ops.sequence >= 0) & (ops.forward_thread > 0)])
+    gradient = np.sort(ops.start_ns[(ops.sequence >= 0) & (ops.forward_thread > 0)], kind="stable")
     chosen, independent = [], []
     for one in loops:
         start, end = int(ops.start_ns[top[one.first]]), int(ops.end_ns[top[one.until - 1]])

@@ -134,10 +134,10 @@ def _reads(trace: Trace) -> _Reads:
     what = np.concatenate((table[:, 1].astype(np.int64), np.full(len(product), _MAKES)))
     part = np.concatenate((table[:, 2], np.zeros(len(product))))
     of_rows = np.concatenate((table[:, 3] > 0, np.zeros(len(product), np.bool_)))
-    written = np.isin(size, size[what == _MAKES])
+    written = np.flatnonzero(np.isin(size, size[what == _MAKES]))
     # A product that reads as many elements as it writes reads the result before.
-    order = np.lexsort((what == _MAKES, ops.start_ns[op], size, ops.thread[op]))
-    order = order[written[order]]
+    keys = (what == _MAKES, ops.start_ns[op], size, ops.thread[op])
+    order = written[np.lexsort(tuple(key[written] for key in keys))]
     return _Reads(
         op=op[order],
         thread=ops.thread[op[order]].astype(np.int64),

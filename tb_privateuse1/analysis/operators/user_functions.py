@@ -22,7 +22,7 @@ from tb_privateuse1.analysis.operators.function_names import (
 )
 from tb_privateuse1.analysis.operators.groups import frame_stack
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import highest, lookup
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import FRAME, NONE, Trace
@@ -117,7 +117,7 @@ def of_operators(trace: Trace, ops: I64, weight_ns: I64 | None = None) -> Progra
     if not len(ops) or not (len(trace.frames) or (trace.ops.stack[ops] >= 0).any()):
         return None
     weight = trace.ops.end_ns[ops] - trace.ops.start_ns[ops] if weight_ns is None else weight_ns
-    longest = np.argsort(-weight, kind="stable")[:_MOST]
+    longest = highest(weight, _MOST)
     return _heaviest(trace, ((_of_operator(trace, int(ops[i])), int(weight[i])) for i in longest))
 
 
@@ -133,7 +133,7 @@ def of_launches(
         return None
     duration = calls.end_ns[launches] - calls.start_ns[launches]
     weight = duration if weight_ns is None else weight_ns
-    longest = np.argsort(-weight, kind="stable")[:_MOST]
+    longest = highest(weight, _MOST)
     return _heaviest(
         trace, ((_of_launch(trace, int(launches[i])), int(weight[i])) for i in longest)
     )

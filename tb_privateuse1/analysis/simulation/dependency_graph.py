@@ -24,7 +24,12 @@ from tb_privateuse1.analysis.simulation import (
     usual_latencies,
 )
 from tb_privateuse1.analysis.simulation.host_points import Points
-from tb_privateuse1.analysis.simulation.profiler_time import Events, events_before, find_events
+from tb_privateuse1.analysis.simulation.profiler_time import (
+    Events,
+    Shares,
+    events_until,
+    find_events,
+)
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights, settled
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.result_waits import awaited_begins, usual_lags
@@ -80,6 +85,8 @@ class Graph(Struct, frozen=True):
     """The usual launch latency."""
     events: Events
     """The profiler's, on host threads."""
+    events_until: Shares
+    """By point, how many of these are before it, with those of the threads before its own."""
 
 
 class _Streams(Struct, frozen=True):
@@ -145,8 +152,9 @@ def build_graph(trace: Trace) -> Graph:
     at = np.where(fixed | alone, nodes.time, NEVER)
     chain = usual_latencies.chain_of(streams.before) + int(host.points.thread.max(initial=0)) + 1
     step_of = host_points.activity_steps(trace)
+    until = events_until(find_events(trace), host.points)
     events = np.zeros(len(nodes.time))
-    events[:n] = events_before(find_events(trace), host.points)
+    events[:n] = until - host.points.of_before(until)
     return Graph(
         points=host.points,
         waits=waits,
@@ -171,6 +179,7 @@ def build_graph(trace: Trace) -> Graph:
         end_node=np.concatenate((host.end_node, np.flatnonzero(step_of >= 0) + n)),
         latency_ns=host.latency_ns,
         events=find_events(trace),
+        events_until=until,
     )
 
 

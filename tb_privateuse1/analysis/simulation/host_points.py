@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.simulation import launches_and_waits
 from tb_privateuse1.analysis.threads.hand_offs import Turns
@@ -13,6 +16,8 @@ from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
+
+T = TypeVar("T", bound=np.generic)
 
 RETURNS, BEGINS, HANDS, LEAVES, ENDS = range(5)
 """The order of a thread's points at one instant."""
@@ -33,7 +38,11 @@ class Points(Struct, frozen=True):
     @property
     def since_ns(self) -> I64:
         """The time of the point before each on its thread; of the first one its own."""
-        return np.where(self.before >= 0, self.at_ns[self.before], self.at_ns)
+        return self.of_before(self.at_ns)
+
+    def of_before(self, values: NDArray[T]) -> NDArray[T]:
+        """Return the value of the point before each on its thread; of the first one its own."""
+        return np.where(self.before >= 0, values[self.before], values)
 
 
 class Collected:

@@ -232,6 +232,8 @@ def left_behind_ns(kernels: Kernels, submission: Submissions, start_ns: I64, end
 
     It is negative if that work ends later, and the whole length if it ended before.
     """
+    if not len(start_ns):
+        return end_ns - start_ns
     known = np.flatnonzero(submission.thread >= 0)
     known = known[np.argsort(submission.at_ns[known], kind="stable")]
     done = np.maximum.accumulate(kernels.end_ns[known])

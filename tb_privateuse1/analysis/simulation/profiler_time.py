@@ -49,12 +49,12 @@ def is_dense(trace: Trace) -> bool:
 
 def _driving_ranges(trace: Trace) -> tuple[Ranges, Ranges]:
     """Return the operators and Python frames of threads that drive the device; the frames alone."""
-    ops, frames = (
-        table.take(lookup(thread_roles(trace).driving, table.thread, False))
+    driving = thread_roles(trace).driving
+    of_ops, of_frames = (
+        Ranges.of(table, lookup(driving, table.thread, False))
         for table in (trace.ops, trace.frames)
     )
-    of_frames = Ranges.of(frames, np.arange(len(frames)))
-    return Ranges.of(ops, np.arange(len(ops))).and_(of_frames), of_frames
+    return of_ops.and_(of_frames), of_frames
 
 
 def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) -> Shares:
@@ -67,7 +67,8 @@ def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) ->
     if of_stacks:
         thread, at_ns = _edges(of_frames)
         events = replace(events, thread=thread, at_ns=at_ns)
-    taken = events.usual_ns * events_before(events, points)
+    until = events_until(events, points)
+    taken = events.usual_ns * (until - points.of_before(until))
     return np.minimum(taken / np.maximum(points.gap_ns, 1), MOST)
 
 
@@ -87,12 +88,12 @@ class Events(Struct, frozen=True):
 
         Those of the threads before count as well: only differences say something.
         """
-        rows = axis.has(self.thread)
-        own = axis.place(self.thread[rows], self.at_ns[rows])
+        first, end = np.searchsorted(self.thread, (axis.first, axis.end)).tolist()
+        own = axis.place(self.thread[first:end], self.at_ns[first:end])
 
         def until(place: I64) -> Shares:
             before, since = (np.searchsorted(own, place, side=side) for side in ("left", "right"))
-            found: Shares = (before + since) / 2
+            found: Shares = first + (before + since) / 2
             return found
 
         return until
@@ -122,15 +123,13 @@ def _edges(ranges: Ranges) -> tuple[I32, I64]:
     return thread, at_ns
 
 
-def events_before(events: Events, points: Points) -> Shares:
-    """Return the number of events on its thread between each point and the one before it."""
+def events_until(events: Events, points: Points) -> Shares:
+    """Return the number of events before each point, with those of the threads before its own."""
     found = np.zeros(len(points))
-    since_ns = points.since_ns
     for axis in lanes((points.thread, points.at_ns), (events.thread, events.at_ns)):
         rows = axis.has(points.thread)
-        until, thread = events.count_until(axis), points.thread[rows]
-        at, since = axis.place(thread, points.at_ns[rows]), axis.place(thread, since_ns[rows])
-        found[rows] = until(at) - until(since)
+        at = axis.place(points.thread[rows], points.at_ns[rows])
+        found[rows] = events.count_until(axis)(at)
     return found
 
 
@@ -156,7 +155,7 @@ def profiler_ns(trace: Trace, instants: intervals.Set) -> int:
     events = find_events(trace)
     if not _is_known(events):
         return 0
-    starts = np.sort(_driving_ranges(trace)[0].start_ns)
+    starts = np.sort(_driving_ranges(trace)[0].start_ns, kind="stable")
     begun = np.searchsorted(starts, instants[1]) - np.searchsorted(starts, instants[0])
     taken = 2 * events.usual_ns * int(begun.sum())
     return round(min(taken, MOST * intervals.length(instants)))

@@ -25,6 +25,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from tb_privateuse1.trace.columns import previous
 from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.intervals import running_max
 from tb_privateuse1.trace.model import NONE
@@ -33,7 +34,7 @@ from tb_privateuse1.trace.table import I64, Bools
 NEVER = -(1 << 60)
 """The gap of an edge that delays nothing, and the time of a node that may happen at any time."""
 
-_BLOCK = 1 << 12
+_BLOCK = 1 << 11
 """Nodes per block: few, so that a block has few waits."""
 
 _SWEEPS = 48
@@ -64,6 +65,21 @@ class Weights(Struct, frozen=True):
         return replace(self, delay=np.where(nodes, 0, self.delay))
 
 
+class _Block(Struct, frozen=True):
+    """Nodes that are computed together, and the edges into them."""
+
+    nodes: slice
+    edges: slice
+    source: I64
+    """Of each edge."""
+    into: I64
+    """The nodes of the block that have edges, and at which edge those of each begin."""
+    cuts: I64
+    known: I64
+    """The first nodes of its parts that have a predecessor, and where that is."""
+    came: I64
+
+
 class Network:
     """Dependencies of nodes: chains, and edges between chains.
 
@@ -89,22 +105,42 @@ class Network:
         to = self._place[target]
         self._edges = np.argsort(to, kind="stable")
         self._from, self._to = self._place[source][self._edges], to[self._edges]
-        self._blocks = list(itertools.pairwise([*cuts.tolist(), n]))
         inside = self._before == np.arange(-1, n - 1)
         inside[cuts] = False
         inside &= self._before >= 0
         self._part = np.cumsum(~inside)
         self._inside = inside
+        self._is_slow = False
+        """Whether a block of a replay did not converge."""
+        self._blocks = [self._block(*ends) for ends in itertools.pairwise([*cuts.tolist(), n])]
+
+    def _block(self, start: int, stop: int) -> _Block:
+        """Return the nodes of these places as a block."""
+        low, high = np.searchsorted(self._to, (start, stop)).tolist()
+        into, cuts = _runs(self._to[low:high] - start)
+        before = self._before[start:stop]
+        known = np.flatnonzero(~self._inside[start:stop] & (before >= 0))
+        nodes, edges = slice(start, stop), slice(low, high)
+        return _Block(nodes, edges, self._from[edges], into, cuts, known, before[known])
 
     def replay(self, weights: Weights) -> I64:
         """Return when each node happens."""
         return self._replay(weights)[0]
 
     def replay_each(self, weights: Sequence[Weights]) -> Iterator[I64]:
-        """Yield when each node happens with each of the weights."""
-        done, is_slow = 0, False
-        while done < len(weights) and not is_slow:
-            time, is_slow = self._replay(weights[done])
+        """Yield when each node happens with each of the weights; equal ones are replayed once."""
+        distinct: list[Weights] = []
+        which = [_place_of(one, distinct) for one in weights]
+        replays, times = self._replays(distinct), list[I64]()
+        for i in which:
+            if i == len(times):
+                times.append(next(replays))
+            yield times[i]
+
+    def _replays(self, weights: Sequence[Weights]) -> Iterator[I64]:
+        done = 0
+        while done < len(weights) and not self._is_slow:
+            time, self._is_slow = self._replay(weights[done])
             done += 1
             yield time
         most = max(_TOGETHER // max(len(self._order), 1), 1)
@@ -115,50 +151,36 @@ class Network:
         """Return when each node happens, and whether a block did not converge."""
         order = self._order
         length, delay, gap = weights.length[order], weights.delay[order], weights.gap[order]
-        edge_gap = weights.edge_gap[self._edges]
+        waits = weights.edge_gap[self._edges] + length[self._from]
         at = weights.at[order]
         # No node precedes the first one without dependencies, as all times are 0 or more.
         is_given = at > NEVER
         floor = int(at[is_given].min()) if is_given.any() else 0
         time = np.full(len(order), floor)
         first = np.where(is_given, at - delay, floor)
+        # What a node is behind the first of its part, if nothing else delays it.
+        along = np.cumsum(np.where(self._inside, previous(length, 0) + gap + delay, 0))
+        late = delay - along
         is_slow = False
-        edges = np.searchsorted(self._to, [start for start, _ in self._blocks] + [len(order)])
-        for (start, stop), (low, high) in zip(
-            self._blocks, itertools.pairwise(edges.tolist()), strict=True
-        ):
+        for block in self._blocks:
             checkpoint()
-            part = slice(start, stop)
-            into, cuts = _runs(self._to[low:high] - start)
-            source, wait = self._from[low:high], edge_gap[low:high]
-            before = self._before[part]
-            outer = np.flatnonzero(~self._inside[part])
-            least = first[part].copy()
-            known = outer[before[outer] >= 0]
-            came = before[known]
+            part, wait = block.nodes, waits[block.edges]
+            known, came = block.known, block.came
+            least = first[part]
             least[known] = np.maximum(least[known], time[came] + length[came] + gap[part][known])
-            step = np.zeros(stop - start, np.int64)
-            inner = np.flatnonzero(self._inside[part])
-            step[inner] = length[part][inner - 1] + gap[part][inner]
-            step += delay[part]
-            step[outer] = 0
-            along = np.cumsum(step)
-            turns = 0
+            last, turns = None, 0
             while True:
                 checkpoint()
                 lowest = least.copy()
-                if len(into):
-                    found = np.maximum.reduceat(time[source] + length[source] + wait, cuts)
-                    lowest[into] = np.maximum(lowest[into], found)
-                lowest += delay[part] - along
-                new = running_max(lowest, self._part[part]) + along
-                if np.array_equal(new, time[part]):
+                found = np.maximum.reduceat(time[block.source] + wait, block.cuts)
+                lowest[block.into] = np.maximum(lowest[block.into], found)
+                if last is not None and np.array_equal(found, last):
                     break
-                time[part] = new
-                turns += 1
+                last, turns = found, turns + 1
+                time[part] = running_max(lowest + late[part], self._part[part]) + along[part]
                 if turns == _SWEEPS:
-                    is_slow = True
-                    self._walk(time, part, low, high, least, length, gap, delay, edge_gap)
+                    is_slow, last = True, None
+                    self._walk(time, block, least, length, gap, delay, waits)
         result = np.empty(len(order), np.int64)
         result[order] = time
         return result, is_slow
@@ -204,23 +226,13 @@ class Network:
         return times
 
     def _walk(
-        self,
-        time: I64,
-        part: slice,
-        low: int,
-        high: int,
-        least: I64,
-        length: I64,
-        gap: I64,
-        delay: I64,
-        edge_gap: I64,
+        self, time: I64, block: _Block, least: I64, length: I64, gap: I64, delay: I64, waits: I64
     ) -> None:
         """Compute a block's nodes one by one, in the order of the recording."""
-        start, stop = part.start, part.stop
-        edges = np.searchsorted(self._to[low:high], np.arange(start, stop + 1)).tolist()
-        sources = self._from[low:high]
-        lengths = length[sources].tolist()
-        waits, sources = edge_gap[low:high].tolist(), sources.tolist()
+        part, start = block.nodes, block.nodes.start
+        to, sources = self._to[block.edges] - start, block.source
+        edges = np.searchsorted(to, np.arange(len(least) + 1)).tolist()
+        came_after, sources = waits[block.edges].tolist(), sources.tolist()
         inside = self._inside[part].tolist()
         gaps, delays, leasts = gap[part].tolist(), delay[part].tolist(), least.tolist()
         own = length[part].tolist()
@@ -233,9 +245,21 @@ class Network:
             for e in range(edges[i], edges[i + 1]):
                 at = sources[e]
                 came = now[at - start] if at >= start else outer[at]
-                best = max(best, came + lengths[e] + waits[e])
+                best = max(best, came + came_after[e])
             now[i] = best + delays[i]
         time[part] = now
+
+
+def _place_of(one: Weights, distinct: list[Weights]) -> int:
+    """Return the place of equal times among distinct ones, where it is put if there are none."""
+    for i, other in enumerate(distinct):
+        if all(
+            np.array_equal(getattr(one, name), getattr(other, name))
+            for name in ("gap", "length", "delay", "edge_gap", "at")
+        ):
+            return i
+    distinct.append(one)
+    return len(distinct) - 1
 
 
 def _cuts(sorted_: I64) -> I64:

@@ -7,7 +7,7 @@ there or not: its removal is a change of the program, as that of an operator is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -167,16 +167,16 @@ class Pace(Struct, frozen=True):
     at: I64
     factor: Shares
 
-    def lost(self, amount: Callable[[I64], Shares | I64], at: I64) -> Shares:
+    def lost(self, here: Shares | I64, amount: Shares | I64, piece: I64) -> Shares:
         """Return what the factors take of an amount until some places, in its unit.
 
-        ``amount`` returns how much there is until each of some places: it never decreases.
+        ``here`` and ``amount`` are how much there is until each of ``at``, and until those places,
+        which lie behind the rows ``piece`` of ``at``: it never decreases.
         """
-        here, away = amount(self.at), 1 - self.factor
+        away = 1 - self.factor
         before = np.concatenate(([0.0], np.cumsum(away[:-1] * np.diff(here))))
-        piece = latest_not_after(self.at, at)
         own = np.maximum(piece, 0)
-        lost = before[own] + away[own] * (amount(at) - here[own])
+        lost = before[own] + away[own] * (amount - here[own])
         return np.where(piece >= 0, lost, 0.0)
 
 
@@ -259,8 +259,8 @@ class Factors:
 
     def _on_host(self) -> tuple[Shares, Shares]:
         """Return by what the host's times, and the profiler's events in them, are multiplied."""
-        points, events = self._graph.points, self._graph.events
-        host, kept, since_ns = self.host.copy(), self.events.copy(), points.since_ns
+        graph, points, events = self._graph, self._graph.points, self._graph.events
+        lost, gone = np.zeros(len(points)), np.zeros(len(points))
         made = [(ranges, factor) for ranges, factor in self._made if len(ranges.thread)]
         touched = join_ranges([no_ranges(), *(ranges for ranges, _ in made)])
         for axis in lanes(
@@ -271,18 +271,17 @@ class Factors:
         ):
             if not made:
                 break
-            rows, until = axis.has(points.thread), events.count_until(axis)
-            pace, thread = find_pace(axis, made), points.thread[rows]
-            at, since = axis.place(thread, points.at_ns[rows]), axis.place(thread, since_ns[rows])
-            lost = pace.lost(_elapsed, at) - pace.lost(_elapsed, since)
-            host[rows] *= 1 - lost / np.maximum(at - since, 1)
-            gone = pace.lost(until, at) - pace.lost(until, since)
-            kept[rows] *= 1 - gone / np.maximum(until(at) - until(since), 1)
-        return host, kept
-
-
-def _elapsed(at: I64) -> I64:
-    return at
+            rows, pace = axis.has(points.thread), find_pace(axis, made)
+            at = axis.place(points.thread[rows], points.at_ns[rows])
+            piece = latest_not_after(pace.at, at)
+            lost[rows] = pace.lost(pace.at, at, piece)
+            here = events.count_until(axis)(pace.at)
+            gone[rows] = pace.lost(here, graph.events_until[rows], piece)
+        lost -= points.of_before(lost)
+        gone -= points.of_before(gone)
+        passed_ns, passed = points.at_ns - points.since_ns, graph.weights.events[: len(points)]
+        host = self.host * (1 - lost / np.maximum(passed_ns, 1))
+        return host, self.events * (1 - gone / np.maximum(passed, 1))
 
 
 def _caused(graph: Graph, name: Between) -> Bools:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from msgspec import Struct
 
@@ -117,6 +119,14 @@ def _rows(trace: Trace) -> _Rows:
     )
 
 
+class Work:
+    """When threads work: of each once, as it is compared with several others."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.sure = functools.cache(functools.partial(sure_work, trace))
+        self.full = functools.cache(lambda thread: full_work(trace, thread, self.sure(thread)))
+
+
 def sure_work(trace: Trace, thread: int) -> intervals.Set:
     """Return when a thread surely works: in runtime calls, and at the edges of its ranges.
 
@@ -134,12 +144,14 @@ def sure_work(trace: Trace, thread: int) -> intervals.Set:
     return intervals.merge(edges, (calls.start_ns[call], calls.end_ns[call]))
 
 
-def full_work(trace: Trace, thread: int) -> intervals.Set:
-    """Return when a thread works if it never waits: also in operators that call no others."""
+def full_work(trace: Trace, thread: int, sure: intervals.Set) -> intervals.Set:
+    """Return when a thread works if it never waits: also in operators that call no others.
+
+    ``sure`` is its work besides these.
+    """
     ops, rows = trace.ops, _rows(trace)
     own = rows.ops.rows(thread)
     innermost = own[rows.innermost[own]]
-    sure = sure_work(trace, thread)
     return intervals.union(
         np.concatenate((sure[0], ops.start_ns[innermost])),
         np.concatenate((sure[1], ops.end_ns[innermost])),

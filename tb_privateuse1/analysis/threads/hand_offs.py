@@ -124,9 +124,9 @@ def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns, of: int) 
     if overlap * whole > _OVERLAP * intervals.length(own) * intervals.length(work):
         return False
     begin, end = intervals.complement(own, first, last)
-    pause = np.sort(end - begin)
+    run, pause = turns.done_ns - turns.begin_ns, end - begin
+    pause = np.sort(pause[pause >= run.min()])
     longer = np.append(np.cumsum(pause[::-1])[::-1], 0)
-    run = turns.done_ns - turns.begin_ns
     at = np.searchsorted(pause, run)
     room = (longer[at] - (len(pause) - at) * run) / whole
     return float(np.log(np.maximum(room, _LEAST_ROOM)).sum()) <= math.log(_CHANCE / of)

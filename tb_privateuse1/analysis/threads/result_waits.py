@@ -42,7 +42,11 @@ class Results(Table, frozen=True):
 
 
 def find_results(
-    trace: Trace, threads: Sequence[int], collective: Bools, apart: set[tuple[int, int]]
+    trace: Trace,
+    work: activity.Work,
+    threads: Sequence[int],
+    collective: Bools,
+    apart: set[tuple[int, int]],
 ) -> Results:
     """Return the results that threads hand to each other.
 
@@ -59,9 +63,7 @@ def find_results(
     pairs = [pair for pair in pairs if len(ends.get(pair[1], ())) >= _FEWEST]
     kinds = {(thread, bool(collective[worker])) for thread, worker in pairs}
     pauses = {
-        (thread, inside): _pauses(
-            activity.sure_work(trace, thread) if inside else activity.full_work(trace, thread)
-        )
+        (thread, inside): _pauses(work.sure(thread) if inside else work.full(thread))
         for thread, inside in kinds
     }
     found = [
@@ -78,7 +80,7 @@ def _run_ends(trace: Trace) -> dict[int, I64]:
     outer, alone = lookup(free, ops.parent, True) & ~free, lookup(free, calls.around, True)
     thread = np.concatenate((ops.thread[outer], calls.thread[alone]))
     end = np.concatenate((ops.end_ns[outer], calls.end_ns[alone]))
-    return {one: np.sort(end[rows]) for one, rows in groupby.split_by_value(thread)}
+    return {one: np.sort(end[rows], kind="stable") for one, rows in groupby.split_by_value(thread)}
 
 
 def _pauses(work: intervals.Set) -> intervals.Set:

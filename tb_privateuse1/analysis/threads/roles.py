@@ -80,7 +80,8 @@ def thread_roles(trace: Trace) -> Roles:
     backward = _backward_shares(trace)
     waiting = _waiting_threads(trace, counts)
     working = np.flatnonzero(counts.active & ~waiting)
-    main = _main_thread(trace, counts, backward, waiting)
+    work = activity.Work(trace)
+    main = _main_thread(trace, work, counts, backward, waiting)
     role = np.full(len(trace.threads), OTHER, np.int8)
     role[counts.copies > 0] = LOADER
     role[_loader_threads(trace)] = LOADER
@@ -92,8 +93,8 @@ def thread_roles(trace: Trace) -> Roles:
     role[~counts.active] = NONE
     workers = working[working != main] if main != NONE else working[:0]
     role[workers[backward[workers] > 0]] = AUTOGRAD
-    turns = _turns(trace, main, _fullest(workers, counts).tolist(), role, backward)
-    found = _results(trace, counts, role, turns)
+    turns = _turns(trace, work, main, _fullest(workers, counts).tolist(), role, backward)
+    found = _results(trace, work, counts, role, turns)
     _name_loaders(role, found, main)
     return Roles(role, main, turns, found)
 
@@ -113,13 +114,19 @@ def _fullest(threads: I64, counts: activity.Counts) -> I64:
     return threads[np.sort(most)]
 
 
-def _results(trace: Trace, counts: activity.Counts, role: I8, turns: tuple[Turns, ...]) -> Results:
+def _results(
+    trace: Trace,
+    work: activity.Work,
+    counts: activity.Counts,
+    role: I8,
+    turns: tuple[Turns, ...],
+) -> Results:
     """Return the results that threads wait for, of those with the most events."""
     threads = np.flatnonzero((role != NONE) & (role != WAITING))
     most = np.argsort(-(counts.operators + counts.annotations + counts.calls)[threads])
     chosen = threads[most[:_MOST_THREADS]].tolist()
     apart = {(int(one.thread[0]), int(one.worker[0])) for one in turns if len(one)}
-    return find_results(trace, chosen, role == COMMUNICATION, apart)
+    return find_results(trace, work, chosen, role == COMMUNICATION, apart)
 
 
 def _name_loaders(role: I8, results: Results, main: int) -> None:
@@ -134,15 +141,15 @@ def _name_loaders(role: I8, results: Results, main: int) -> None:
 
 
 def _turns(
-    trace: Trace, main: int, workers: list[int], role: I8, backward: Shares
+    trace: Trace, does: activity.Work, main: int, workers: list[int], role: I8, backward: Shares
 ) -> tuple[Turns, ...]:
     """Return the turns of the main thread with workers; set the role of those of autograd."""
     if not workers:
         return ()
-    turns, own = [], activity.sure_work(trace, main)
+    turns, own = [], does.sure(main)
     launching = LAUNCHER if len(trace.kernels) else OTHER
     for worker in workers:
-        work = activity.full_work(trace, worker)
+        work = does.full(worker)
         found = turns_between(main, own, worker, work, trace.end_ns)
         taking = takes_turns(own, work, found, len(workers))
         if taking and role[worker] == launching:
@@ -203,6 +210,7 @@ def _waiting_threads(trace: Trace, counts: activity.Counts) -> Bools:
 
 def _main_thread(
     trace: Trace,
+    does: activity.Work,
     counts: activity.Counts,
     backward: Shares,
     waiting: Bools,
@@ -239,10 +247,10 @@ def _main_thread(
     for other in _fullest(np.flatnonzero(able), counts).tolist():
         if other == most:
             continue
-        one, work = activity.sure_work(trace, other), activity.full_work(trace, most)
+        one, work = does.sure(other), does.full(most)
         taken = turns_between(other, one, most, work, trace.end_ns)
         apart = takes_turns(one, work, taken, int(able.sum()) - 1)
-        if apart and _drives(activity.full_work(trace, other), work):
+        if apart and _drives(does.full(other), work):
             most = other
     return most
 

@@ -117,6 +117,14 @@ def test_neighbors(values: list[int]) -> None:
     assert columns.following(column(values), 9).tolist() == [*values[1:], 9][: len(values)]
 
 
+@settings(max_examples=30)
+@given(FEW)
+def test_the_highest_come_first_and_equal_ones_in_order(values: list[int]) -> None:
+    rows = sorted(range(len(values)), key=lambda row: -values[row])
+    for most in (1, 3, 100):
+        assert columns.highest(column(values), most).tolist() == rows[:most]
+
+
 def test_a_flag_per_name_and_none() -> None:
     flags = columns.flag_names(("aten::mm", "", "aten::add"), lambda text: text.endswith("mm"))
     assert flags.tolist() == [True, False, False, False]

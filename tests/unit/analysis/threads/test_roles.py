@@ -232,6 +232,6 @@ def test_of_many_threads_the_fullest_are_compared(monkeypatch: pytest.MonkeyPatc
 def test_each_row_is_read_once_for_all_threads() -> None:
     """What a thread does is its own rows, in the order of the trace."""
     made = trace(*(op("aten::mm", 10 * i, 10 * i + 5, thread=1 + i % 3) for i in range(9)))
-    whole = [activity.full_work(made, row) for row in range(len(made.threads))]
+    whole = [activity.Work(made).full(row) for row in range(len(made.threads))]
     assert sum(len(starts) for starts, _ in whole) == 9
     assert all((np.diff(starts) == 30_000).all() for starts, _ in whole)
