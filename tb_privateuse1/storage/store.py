@@ -145,6 +145,11 @@ class Store:
             self._keep_part(part, key, files)
         return part
 
+    def stored_part(self, files: TraceFiles) -> RankPart | None:
+        """Return a part if it is stored; nothing is read for it. Raises TraceError."""
+        files, key = _current(files, self.vendors)
+        return self._stored_part(key, files)
+
     def _ask(
         self, key: str, files: TraceFiles, end: float | None, *, columns: bool = False
     ) -> Trace | RankPart:

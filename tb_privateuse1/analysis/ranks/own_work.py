@@ -54,7 +54,8 @@ def _even_work(steps: RankSteps, parts: Sequence[RankPart], calls: MatchedCalls)
     match, tokens, took = match[used], tokens[used], took[used]
     mean = np.bincount(match, tokens) / np.maximum(np.bincount(match), 1)
     more = took * (np.minimum(mean[match] / tokens, _MOST_TOKENS) - 1)
-    return np.bincount(calls.row[rows[used]], more, minlength=len(steps.step))
+    by_row: F64 = np.bincount(calls.row[rows[used]], more, minlength=len(steps.step))
+    return by_row
 
 
 def peer_groups(parts: Sequence[RankPart]) -> list[I64]:
