@@ -54,8 +54,9 @@ def _even_work(steps: RankSteps, parts: Sequence[RankPart], calls: MatchedCalls)
     match, tokens, took = match[used], tokens[used], took[used]
     mean = np.bincount(match, tokens) / np.maximum(np.bincount(match), 1)
     more = took * (np.minimum(mean[match] / tokens, _MOST_TOKENS) - 1)
-    by_row: F64 = np.bincount(calls.row[rows[used]], more, minlength=len(steps.step))
-    return by_row
+    found = np.zeros(len(steps.step))
+    np.add.at(found, calls.row[rows[used]], more)
+    return found
 
 
 def peer_groups(parts: Sequence[RankPart]) -> list[I64]:
