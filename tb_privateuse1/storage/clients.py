@@ -1,4 +1,4 @@
-"""Who asks, and whose turn it is where several wait: a client that asks for much has one turn too.
+"""Let clients take turns where several wait: one that asks for much has one turn, too.
 
 The server says who asks (``asking``). The command line and agents do not: they are one client.
 """
