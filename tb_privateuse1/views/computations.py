@@ -37,8 +37,9 @@ Report = Callable[[Progress], None]
 
 COMPUTING = Progress("computing", 0, 0, 0, None)
 
-_PATIENCE_S = 1.0
-"""Pages poll a few times a second: work without a caller for this time may end."""
+_PATIENCE_S = 5.0
+"""Work without a caller for this time may end. Pages poll a few times a second, but to look up the
+files of ten thousand ranks takes a busy machine over a second, in which nobody is a caller."""
 _KEPT_S = 60.0
 """An outcome stays this long for callers that got Pending."""
 _LOOK_S = 0.1

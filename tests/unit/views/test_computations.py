@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tb_privateuse1.trace import interruption
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import computations
 from tb_privateuse1.views.computations import Computations, Report, Turns
+from tests.support.clock import FakeClock
 
 WAIT_S = 20.0
 HALF = Progress("computing", 0, 0, 0, None, traces_done=1, traces=2)
@@ -273,6 +275,20 @@ def test_an_error_keeps_no_values_of_its_computation(
         assert [one() for one in seen] == [None]
     finally:
         gc.enable()
+
+
+def test_work_outlasts_a_caller_who_needs_seconds_to_come_back(
+    works: Computations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a page of very many ranks begins anew with each poll, and never ends."""
+    clock = FakeClock()
+    monkeypatch.setattr(computations, "time", SimpleNamespace(monotonic=clock.now))
+    work = Work()
+    begin(works, work)
+    clock.advance(4)
+    work.go_on.set()
+    assert works.run("key", work, WAIT_S) == "result"
+    assert work.times == 1
 
 
 def test_work_is_for_all_clients_who_joined_it(works: Computations) -> None:
