@@ -287,6 +287,7 @@ def test_work_outlasts_a_caller_who_needs_seconds_to_come_back(
     begin(works, work)
     clock.advance(4)
     work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)
     assert works.run("key", work, WAIT_S) == "result"
     assert work.times == 1
 
