@@ -7,7 +7,8 @@ none. It is named if a culprit has its kind, its ranks and its cause; any other 
 false accusation. A third of the recordings, by a hash of their names, is for the last check of a
 change only: ``--aside`` takes these instead of the others. ``--files N`` writes the first N jobs of
 at most 16 ranks as trace files, and reads these. ``--gap`` leaves files out, or has ranks restarted
-(``blame_gaps``); ``--stages F`` makes the second stage of pipelines F times as long as the first.
+(``blame_gaps``); ``--stages F`` makes the second stage of pipelines F times as long as the first,
+``--uneven S`` has experts whose loads differ (``blame_jobs.simulate``).
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=0)
     parser.add_argument("--gap", choices=GAPS, default="none")
     parser.add_argument("--stages", type=float, default=1.0)
+    parser.add_argument("--uneven", type=float, default=0.0)
     parser.add_argument("--verbose", action="store_true", help="print each job that is wrong")
     options = parser.parse_args()
     sources = [one for one in noises(options.folder) if is_aside(one.name) == options.aside]
@@ -98,7 +100,9 @@ def main() -> None:
     files = 0
     for number in range(options.jobs):
         noise, plant = sources[number % len(sources)], PLANTS[number % len(PLANTS)]
-        job = simulate(options.seed * 100_000 + number, noise, plant, options.stages)
+        job = simulate(
+            options.seed * 100_000 + number, noise, plant, options.stages, options.uneven
+        )
         from_files = files < options.files and job.world <= 16
         files += from_files
         is_right_job, wrong, result = judge(job, from_files=from_files, gap=options.gap)

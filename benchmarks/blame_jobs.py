@@ -1,9 +1,9 @@
 """Generated jobs of many ranks: real noise, planted causes, and the parts that a view reads.
 
 A job simulates when each rank arrives at each collective: data parallel with exposed or
-overlapped all-reduces, tensor times data parallel, or pipeline times data parallel, eight ranks to
-a host. The work between collectives is multiplied by the noise of a recording (``blame_noise``) and
-by a lasting factor of each device, normal with 0.5 %.
+overlapped all-reduces, tensor times data parallel, pipeline times data parallel, or experts times
+data parallel, eight ranks to a host. The work between collectives is multiplied by the noise of a
+recording (``blame_noise``) and by a lasting factor of each device, normal with 0.5 %.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from benchmarks.blame_noise import PIECES, Noise
 from tb_privateuse1.analysis.ranks.collectives import Calls, Label, RankPart, Shape
+from tb_privateuse1.analysis.ranks.group_parts import GroupParts
 from tb_privateuse1.analysis.ranks.host_causes import HostParts
 from tb_privateuse1.analysis.ranks.step_parts import StepParts
 from tb_privateuse1.analysis.steps.bounds import RANK
+from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import F64
 
-Layout = Literal["dp", "overlapped", "tp", "pp"]
+Layout = Literal["dp", "overlapped", "tp", "pp", "ep"]
 Plant = Literal[
     "nothing", "host", "device", "throttled", "node", "loader", "link", "missing", "clock"
 ]
@@ -36,6 +38,12 @@ _BUSY = 0.8
 """Share of the own work that the device computes; it idles for the rest."""
 _STEP_NS = 100e6
 _DEVICES = 0.005
+_LAYERS = (PIECES - 4) // 2
+"""Of experts: each has a dispatch and, after the experts' work, a combine."""
+_EXPERTS = slice(1, 2 * _LAYERS, 2)
+"""The pieces of their work."""
+_TOKENS_BYTES = 16 << 20
+"""What a rank receives in a dispatch if routing is even."""
 
 
 class Round(Struct, frozen=True):
@@ -74,6 +82,8 @@ class Simulated(Struct, frozen=True):
     """Of each step; ranks by steps, and the last one's end."""
     plants: tuple[Planted, ...]
     seed: int
+    loads: F64 | None = None
+    """Of experts: what a rank receives, by step and layer; 1 is the mean of its group."""
 
     def has(self, plant: Plant, rank: int) -> bool:
         """Return whether a cause was planted on a rank."""
@@ -90,29 +100,34 @@ class Simulated(Struct, frozen=True):
         return float(self.begin[:, -1].max()) / (self.begin.shape[1] - 1)
 
 
-def simulate(seed: int, noise: Noise, plant: Plant, stage_factor: float = 1.0) -> Simulated:
+def simulate(
+    seed: int, noise: Noise, plant: Plant, stage_factor: float = 1.0, uneven: float = 0.0
+) -> Simulated:
     """Return a job with a random layout, size and place of its cause.
 
     The cause is as large as it takes to make the mean step 5 to 30 % longer than that of the same
     job without it. A cause that noise hides from the job costs nothing, and is none. The second
-    stage of a pipeline works ``stage_factor`` times as long as the first.
+    stage of a pipeline works ``stage_factor`` times as long as the first. With ``uneven``, the
+    logarithm's standard deviation of lasting loads, the job is one of experts.
     """
     random = np.random.default_rng(seed)
     layouts: tuple[Layout, ...] = ("dp", "overlapped", "tp", "pp")
     layout = "tp" if plant == "link" else layouts[random.integers(4)]
-    least = 16 if layout in ("tp", "pp") or plant == "node" else 4
+    layout = "ep" if uneven else layout
+    least = 16 if layout in ("tp", "pp", "ep") or plant == "node" else 4
     world = int(random.choice([size for size in (4, 8, 16, 32, 64, 128, 256) if size >= least]))
     steps = int(random.integers(6, 13))
     rounds = _rounds(layout, world)
     work, transfers = _times(random, noise, rounds, world, steps)
     if layout == "pp":
         work[world // 2 :] *= stage_factor
+    loads = _loads(random, uneven, world, steps) if uneven else None
     planted = _place(plant, random, rounds, world)
     wanted = float(random.uniform(0.05, 0.3))
 
     def job(size: float) -> Simulated:
         plants = (replace(planted, factor=size),)
-        return _simulated(layout, rounds, work, transfers, plants, seed)
+        return _simulated(layout, rounds, work, transfers, plants, seed, loads)
 
     if plant in ("nothing", "missing", "clock"):
         return job(0.0)
@@ -155,6 +170,15 @@ def _times(
     return work, np.array([one.transfer_ns for one in rounds])[:, None] * jitter
 
 
+def _loads(random: np.random.Generator, uneven: float, world: int, steps: int) -> F64:
+    """Return loads that last over the steps, and half as much that does not."""
+    lasting = random.normal(0, uneven, size=(world, 1, _LAYERS))
+    passing = random.normal(0, uneven / 2, size=(world, steps, _LAYERS))
+    loads = np.exp(lasting + passing).reshape(-1, ON_HOST, steps, _LAYERS)
+    even: F64 = loads / loads.mean(axis=1, keepdims=True)
+    return even.reshape(world, steps, _LAYERS)
+
+
 def _simulated(
     layout: Layout,
     rounds: tuple[Round, ...],
@@ -162,8 +186,11 @@ def _simulated(
     transfers: F64,
     plants: tuple[Planted, ...],
     seed: int,
+    loads: F64 | None = None,
 ) -> Simulated:
     computation, idle = work * _BUSY, work * (1 - _BUSY)
+    if loads is not None:
+        computation[:, :, _EXPERTS] *= loads
     loading = np.full(work.shape[:2], 0.005 * _STEP_NS)
     for planted in plants:
         rows = list(planted.ranks)
@@ -177,7 +204,9 @@ def _simulated(
             slow = np.array([[_name(one, g) == planted.group for g in one.group] for one in rounds])
             transfers = transfers * np.where(slow, 1 + planted.factor, 1)
     start, end, begin = _run(layout, rounds, computation + idle, loading, transfers)
-    return Simulated(layout, rounds, computation, idle, loading, start, end, begin, plants, seed)
+    return Simulated(
+        layout, rounds, computation, idle, loading, start, end, begin, plants, seed, loads
+    )
 
 
 def _rounds(layout: Layout, world: int) -> tuple[Round, ...]:
@@ -190,6 +219,10 @@ def _rounds(layout: Layout, world: int) -> tuple[Round, ...]:
         inner = Round("all_reduce", "tp", rank // ON_HOST, large // 4, 0.005 * _STEP_NS)
         outer = Round("all_reduce", "dp", rank % ON_HOST, large, 0.03 * _STEP_NS)
         return (inner,) * (PIECES - 4) + (outer,) * 4
+    if layout == "ep":
+        tokens = Round("all_to_all", "ep", rank // ON_HOST, large // 2, 0.005 * _STEP_NS)
+        outer = Round("all_reduce", "dp", rank % ON_HOST, large, 0.03 * _STEP_NS)
+        return (tokens,) * (2 * _LAYERS) + (outer,) * 4
     stage = rank * 2 // world  # two stages, each with half of the hosts
     pair = rank % (world // 2)
     message = Round("send", "pp", pair, large // 8, 0.002 * _STEP_NS)
@@ -310,10 +343,33 @@ def _part(job: Simulated, rank: int, shapes: tuple[Shape, ...], kind: list[int])
             duration_ns=(end - start)[here],
             end_ns=end[here],
         ),
+        by_group=_exchanges(job, rank, int(here[0].sum())),
         host=HostParts(
             idle={"input": loading, "dispatch": idle - loading},
             held_ns=zeros,
             kernels=kernels,
             kernel_calls=dict.fromkeys(kernels, 16.0),
         ),
+    )
+
+
+def _exchanges(job: Simulated, rank: int, calls: int) -> GroupParts:
+    """Return the exchanges of experts, of ``calls`` calls in each step: dispatches, combines."""
+    if job.loads is None:
+        return GroupParts()
+    steps = job.loads.shape[1]
+    received = np.rint(job.loads[rank] * _TOKENS_BYTES).astype(np.int64)
+    sent = np.full_like(received, _TOKENS_BYTES)
+    work = np.rint(job.computation[rank][:, _EXPERTS]).astype(np.int64)
+    nothing = np.full_like(work, MISSING)
+    at = calls * np.arange(steps)[:, None] + np.arange(2 * _LAYERS)
+
+    def in_turn(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.stack([first, second], axis=-1).ravel()
+
+    return GroupParts(
+        exchange_call=at.ravel().astype(np.int32),
+        sent_bytes=in_turn(sent, received),
+        received_bytes=in_turn(received, sent),
+        exchange_work_ns=in_turn(work, nothing),
     )

@@ -1,20 +1,28 @@
 """How processor time and the size of each view's answer grow with the size of a recording.
 
 ``python -m benchmarks.growth [--axis NAME …] [--from 1000] [--to 100000] [--views NAME …]``
+``    [--seconds 120]``
 
 For each axis a trace of ``from`` and one of ``to`` items is made and read, and every view with its
 default options is asked of both. Printed are the exponents by which the answer's bytes and the
 processor seconds grow: 0 does not grow, 1 is in proportion, 2 is quadratic. Only what grows faster
-than in proportion, or has a large answer, is marked. ``ranks`` are clones of one rank, and the view
-``distributed`` alone is asked, packed as for the page: see ``benchmarks.many_ranks`` for files.
+than in proportion, or has a large answer, is marked. Each view runs in a process of its own, whose
+highest resident memory is printed, too; after ``--seconds`` of the processor it ends. ``ranks`` are
+clones of one rank, and the view ``distributed`` alone is asked, packed as for the page: see
+``benchmarks.many_ranks`` for files.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import multiprocessing
+import resource
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import NamedTuple
 
 from benchmarks import many_ranks
 from benchmarks.stored_ranks import clone
@@ -112,17 +120,6 @@ def ranks(n: int) -> tuple[Rank, ...]:
     return tuple(Rank(i, f"w{i}", clone(part, i, n)) for i in range(n))
 
 
-def measure_ranks(counts: tuple[int, int]) -> None:
-    """Print the row of the distributed page."""
-    found = []
-    for n in counts:
-        made = ranks(n)
-        began = time.process_time()
-        size = len(encode_columns(distributed(made)) or b"")
-        found.append((size, time.process_time() - began))
-    print_row("ranks", "distributed", found[0], found[1], counts[1] / counts[0])
-
-
 def answered(view: str, trace: Trace) -> tuple[int, float]:
     """Return the bytes of a view's answer as JSON, and the seconds of the processor."""
     began = time.process_time()
@@ -138,24 +135,71 @@ def exponent(small: float, large: float, times: float) -> float:
     return math.log(large / small) / math.log(times) if small > 0 and large > 0 else 0.0
 
 
-def measure(axis: str, counts: tuple[int, int], views: Sequence[str]) -> None:
+class Figures(NamedTuple):
+    """What a child process found."""
+
+    size_bytes: int
+    cpu_s: float
+    highest_mb: int
+
+
+def apart(work: Callable[[], tuple[int, float]], limit_s: int) -> Figures | None:
+    """Return what work takes in a child process; None: it took longer than the limit."""
+
+    def run(end: Connection) -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
+        size, used_s = work()
+        end.send(Figures(size, used_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10))
+
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=run, args=(theirs,))
+    child.start()
+    theirs.close()
+    try:
+        found: Figures = ours.recv()
+        return found
+    except EOFError:
+        return None
+    finally:
+        child.join()
+
+
+def answered_ranks(made: tuple[Rank, ...]) -> tuple[int, float]:
+    """Return the bytes of the distributed page's answer, packed, and the seconds."""
+    began = time.process_time()
+    size = len(encode_columns(distributed(made)) or b"")
+    return size, time.process_time() - began
+
+
+def measure(axis: str, counts: tuple[int, int], views: Sequence[str], limit_s: int) -> None:
     """Print a row for each view."""
-    small, large = (make.trace(*AXES[axis](n)) for n in counts)
-    times = counts[1] / counts[0]
-    for view in views:
-        print_row(axis, view, answered(view, small), answered(view, large), times)
+    works: list[tuple[str, list[Callable[[], tuple[int, float]]]]]
+    if axis == "ranks":
+        works = [("distributed", [partial(answered_ranks, ranks(n)) for n in counts])]
+    else:
+        least = make.trace(*AXES[axis](2))
+        for view in views:
+            answered(view, least)  # imports
+        began = time.process_time()
+        traces = [make.trace(*AXES[axis](n)) for n in counts]
+        print(f"{axis}: made and read in {time.process_time() - began:.0f} s", flush=True)
+        works = [(view, [partial(answered, view, trace) for trace in traces]) for view in views]
+    for view, both in works:
+        print_row(axis, view, [apart(work, limit_s) for work in both], counts[1] / counts[0])
 
 
-def print_row(
-    axis: str, view: str, first: tuple[int, float], second: tuple[int, float], times: float
-) -> None:
-    """Print bytes and seconds of the larger one, and the exponents of both."""
-    grown = exponent(first[0], second[0], times)
-    slower = exponent(max(first[1], LEAST_S), max(second[1], LEAST_S), times)
-    mark = "!" if second[0] > LARGE_BYTES or slower > STEEP else ""
+def print_row(axis: str, view: str, found: Sequence[Figures | None], times: float) -> None:
+    """Print bytes, seconds and memory of the larger one, and the exponents of the first two."""
+    first, second = found
+    if first is None or second is None:
+        print(f"{axis:12} {view:12} longer than the limit !", flush=True)
+        return
+    grown = exponent(first.size_bytes, second.size_bytes, times)
+    slower = exponent(max(first.cpu_s, LEAST_S), max(second.cpu_s, LEAST_S), times)
+    mark = "!" if second.size_bytes > LARGE_BYTES or slower > STEEP else ""
     print(
-        f"{axis:12} {view:12} {second[0] / 1e3:10,.0f} kB ^{grown:4.2f} "
-        f"{second[1]:8.2f} s ^{slower:4.2f} {mark}",
+        f"{axis:12} {view:12} {second.size_bytes / 1e3:10,.0f} kB ^{grown:4.2f} "
+        f"{second.cpu_s:8.2f} s ^{slower:4.2f} {second.highest_mb:6,} MB {mark}",
         flush=True,
     )
 
@@ -167,12 +211,10 @@ def main() -> None:
     parser.add_argument("--from", type=int, default=1_000, dest="least")
     parser.add_argument("--to", type=int, default=100_000, dest="most")
     parser.add_argument("--views", nargs="+", choices=list(VIEWS), default=list(VIEWS))
+    parser.add_argument("--seconds", type=int, default=120)
     options = parser.parse_args()
     for axis in options.axis:
-        if axis == "ranks":
-            measure_ranks((options.least, options.most))
-        else:
-            measure(axis, (options.least, options.most), options.views)
+        measure(axis, (options.least, options.most), options.views, options.seconds)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ The largest traces of ``--of`` are copied, each into a run of its own, until the
 Clients change runs and ask a page's views of each. Afterwards nobody asks for ``--idle`` seconds,
 after which this server drops what nobody used; users' servers do so after ten minutes. Printed is
 the server's resident memory: before, at most, at the end of the load, and after; and beside it the
-bytes that the memory budget counts.
+bytes that the memory budget counts, and what malloc has in use and free in its heaps (glibc).
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import json
 import random
 import shutil
@@ -23,7 +24,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.many_runs import PLUGIN
 from benchmarks.read_traces import REAL
@@ -56,6 +57,24 @@ def write(folder: Path, logs: Path, count: int) -> int:
     return sum(file.stat().st_size for file in logs.glob("*/*"))
 
 
+class Looked(NamedTuple):
+    """The server's memory at one moment, in bytes; it writes all but the first into a file."""
+
+    resident: int
+    counted: int
+    in_use: int
+    free: int
+
+
+class _MallInfo(ctypes.Structure):
+    """``mallinfo2(3)``."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+        "fordblks", "keepcost",
+    )]  # fmt: skip
+
+
 class Pages(Load):
     """Clients that look at one page of one run after another."""
 
@@ -72,14 +91,14 @@ class Pages(Load):
 
 
 @contextlib.contextmanager
-def watched(pid: int) -> Iterator[list[int]]:
-    """Yield a list that gets the resident bytes of a process twice a second."""
-    seen: list[int] = []
+def watched(pid: int, counted: Path) -> Iterator[list[Looked]]:
+    """Yield a list that gets the memory of a server twice a second."""
+    seen: list[Looked] = []
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(_LOOKS_S):
-            seen.append(usage(pid)["bytes"])
+            seen.append(look_at(pid, counted))
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -88,6 +107,16 @@ def watched(pid: int) -> Iterator[list[int]]:
     finally:
         ended.set()
         thread.join()
+
+
+def look_at(pid: int, counted: Path) -> Looked:
+    """Return the memory of a server."""
+    return Looked(usage(pid)["bytes"], *json.loads(counted.read_text()))
+
+
+def in_mb(looked: Looked) -> dict[str, int]:
+    """Return all in MB."""
+    return {name: size >> 20 for name, size in looked._asdict().items()}
 
 
 def loaded(server: Server, clients: int, seconds: float) -> Pages:
@@ -111,10 +140,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         server = stack.enter_context(tensorboard(own, cache, PLUGIN))
         listed(server)
         server.ask("method")
-        before = usage(server.pid)["bytes"]
-        with watched(server.pid) as seen:
+        before = look_at(server.pid, counted)
+        with watched(server.pid, counted) as seen:
             load = loaded(server, options.clients, options.seconds)
-        end, end_counted = usage(server.pid)["bytes"], int(counted.read_text())
+        end = look_at(server.pid, counted)
         time.sleep(options.idle * 1.25 + _BEHIND_S)
         return {
             "runs": options.runs,
@@ -123,14 +152,22 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             "requests": len(load.request_s),
             "statuses": dict(load.statuses),
             "longest_s": round(max(load.request_s), 2),
-            "before_mb": before >> 20,
-            "highest_mb": max(seen) >> 20,
-            "end_mb": end >> 20,
-            "after_mb": usage(server.pid)["bytes"] >> 20,
-            "end_counted_mb": end_counted >> 20,
-            "after_counted_mb": int(counted.read_text()) >> 20,
+            "before_mb": in_mb(before),
+            "highest_mb": in_mb(max(seen)),
+            "end_mb": in_mb(end),
+            "after_mb": in_mb(look_at(server.pid, counted)),
             "failures": load.failures[:5],
         }
+
+
+def malloc_bytes() -> tuple[int, int]:
+    """Return what malloc has in use, and free in its heaps; 0 without glibc."""
+    mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if mallinfo is None:
+        return 0, 0
+    mallinfo.restype = _MallInfo
+    info = mallinfo()
+    return info.uordblks + info.hblkhd, info.fordblks
 
 
 def served(logs: str, idle_s: str, counted: str) -> int:
@@ -140,7 +177,7 @@ def served(logs: str, idle_s: str, counted: str) -> int:
     def count() -> None:
         while True:
             atomic = Path(counted + ".new")
-            atomic.write_text(str(BUDGET.bytes))
+            atomic.write_text(json.dumps([BUDGET.bytes, *malloc_bytes()]))
             atomic.replace(counted)
             time.sleep(_LOOKS_S)
 

@@ -132,6 +132,7 @@ def _ingest(options: argparse.Namespace) -> int:
     from tb_privateuse1.storage.store import Store
     from tb_privateuse1.trace.memory_budget import MemoryBudget
     from tb_privateuse1.views.encoding import encode
+    from tb_privateuse1.views.reader import Reader
 
     jobs = _cores() if options.jobs is None else options.jobs
     if jobs < 1:
@@ -163,6 +164,7 @@ def _ingest(options: argparse.Namespace) -> int:
                 f"{ready} of {len(tasks)} traces are in the cache, the same call reads the others"
             )
             raise KeyboardInterrupt(have) from None
+    Reader(store, catalog).keep_groups(catalog)
     outcome = work.outcome()
     if options.json:
         write(encode(asdict(outcome)))

@@ -35,6 +35,10 @@ _PROXY_HEADER = re.compile(
 )
 """What proxies, balancers and login services add to a request, in lower case: by the words of such
 names, since each product has its own. A browser or program without a proxy sends none of them."""
+_CLIENT_HEADERS = (
+    "X-Forwarded-For", "X-Real-IP", "X-Forwarded-User", "X-WebAuth-User", "Remote-User",
+)  # fmt: skip
+"""Which client of a proxy asks, or which user of a login service: nginx, Traefik, oauth2-proxy."""
 _BROWSER = "Mozilla/"
 """Every browser's name of itself begins so, and no page can change that without asking first."""
 _OURS = ("same-origin", "none")
@@ -116,6 +120,12 @@ def is_local(request: Request) -> bool:
     if host is None or page not in (None, _netloc_of(request)):
         return False
     return is_loopback(host) and is_loopback(request.remote_addr or "")
+
+
+def client_of(request: Request) -> str:
+    """Return a name of who asks. It decides about turns alone: a client can make it up."""
+    known = (request.headers.get(name, "") for name in _CLIENT_HEADERS)
+    return "\n".join([request.remote_addr or "", *known])
 
 
 def host_of(request: Request) -> str | None:

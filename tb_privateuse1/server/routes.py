@@ -28,7 +28,7 @@ from tb_privateuse1.export.taken import recorded_calls, script
 from tb_privateuse1.export.taken.recorded_calls import RecordedCall
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, record_routes, static_files
-from tb_privateuse1.server.access import Access, is_local
+from tb_privateuse1.server.access import Access, client_of, is_local
 from tb_privateuse1.server.messages import (
     API_VERSION,
     ApiError,
@@ -41,6 +41,7 @@ from tb_privateuse1.server.messages import (
 from tb_privateuse1.server.record_permission import Permission
 from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.storage import disk_cache
+from tb_privateuse1.storage.clients import asking
 from tb_privateuse1.storage.engines import local_readers
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
@@ -175,7 +176,8 @@ class Routes:
                     "bad_method", say("{method} is not supported.", method=request.method)
                 )
             route.check(request)
-            return route.answer(request, path.removeprefix(route.prefix))
+            with asking({client_of(request)}):
+                return route.answer(request, path.removeprefix(route.prefix))
         except Pending as pending:
             return _json(request, pending.progress, 202)
         except TraceError as error:

@@ -3,8 +3,10 @@
 __all__ = [
     "baseline_file",
     "cache_directory",
+    "clients",
     "derived",
     "disk_cache",
+    "engine_use",
     "engines",
     "event_record",
     "ingest",

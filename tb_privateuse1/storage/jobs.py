@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from tb_privateuse1.discovery.file import has_no_answer, printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
+from tb_privateuse1.storage.clients import ASKING, Clients
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.interruption import Unfinished
 from tb_privateuse1.trace.model import Trace
@@ -86,12 +87,14 @@ class Job(Struct, eq=False):
     columns: bool = False
     """Somebody asks for the trace itself; without it, its part is enough."""
     future: Future[Trace | RankPart] = field(default_factory=Future)
+    clients: frozenset[str] = frozenset()
+    """All who have asked for it."""
     askers: int = 0
     asked_s: float = 0.0
     turn: int = 0
     """Grows with each new interest in any job: the highest is read first."""
     passed: int = 0
-    """How many later ones were read before it while somebody waited for it."""
+    """How many later ones of a client were read before it while it waited for this one."""
     started_s: float = 0.0
     quiet_s: float = 0.0
     """Time without a sign of progress, as far as somebody looked."""
@@ -133,7 +136,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._turns = 0
-        self._last_was_late = False
+        self._clients = Clients()
         self._looked_s = 0.0
 
     def __len__(self) -> int:
@@ -163,6 +166,7 @@ class Jobs:
                 self._turns += 1
                 job.turn = self._turns
             job.columns |= columns
+            job.clients |= ASKING.get()
             job.askers += 1
             job.asked_s = now
             return job, new
@@ -174,10 +178,10 @@ class Jobs:
             job.asked_s = self._clock()
 
     def take(self) -> Job | None:
-        """Return the job to run next: among jobs with callers, the most recently requested.
+        """Return the job to run next: of the client who was served longest ago, the latest request.
 
-        One client may ask for everything, later than the others: what it passed too often has
-        every second turn, in the order of the requests.
+        What later requests of the same client passed too often has every second turn, in the order
+        of the requests. Jobs without callers come last.
         """
         now = self._clock()
         with self._lock:
@@ -186,13 +190,16 @@ class Jobs:
             if not queued:
                 return None
             waited = [j for j in queued if j.askers > 0 or now - j.asked_s < _PAUSE_S]
-            late = [j for j in waited if j.passed >= _PASSED]
-            self._last_was_late = bool(late) and not self._last_was_late
-            if self._last_was_late:
+            client, turn = self._clients.serve(
+                (c, j.turn) for j in waited or queued for c in j.clients
+            )
+            own = [j for j in waited or queued if client in j.clients]
+            late = [j for j in own if j.passed >= _PASSED]
+            if late and turn % 2:
                 job = min(late, key=lambda j: j.turn)
             else:
-                job = max(waited or queued, key=lambda j: j.turn)
-            for other in waited:
+                job = max(own, key=lambda j: j.turn)
+            for other in own:
                 other.passed += other.turn < job.turn
             job.state = "running"
             job.started_s = now
@@ -281,82 +288,6 @@ class Jobs:
             job.future.set_exception(result)
         else:
             job.future.set_result(result)
-
-
-class EngineUse(Struct, frozen=True):
-    """The traces that were read since the server started, and how fast."""
-
-    engine: Literal["local", "dask"]
-    traces: int
-    bytes: int
-    """Of their files."""
-    seconds: float
-    """While at least one reader worked."""
-    reader_seconds: float
-    """Of all readers together."""
-
-
-class Reads:
-    """Counts what readers have read, and for how long. Any thread may call its methods."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.clock = clock
-        self._lock = threading.Lock()
-        self._traces = self._bytes = self._working = 0
-        self._since_s = self._seconds = self._reader_s = 0.0
-
-    def use(self, engine: Literal["local", "dask"]) -> EngineUse | None:
-        """Return the sums of what was read; None of nothing."""
-        with self._lock:
-            seconds = self._seconds
-            if self._working:
-                seconds += self.clock() - self._since_s
-            use = EngineUse(
-                engine, self._traces, self._bytes, round(seconds, 3), round(self._reader_s, 3)
-            )
-        return use if use.traces else None
-
-    def count(self, readers: int, now_s: float, reader_s: float = 0.0) -> None:
-        """Count one reader more or less; one that ends has worked for ``reader_s``."""
-        with self._lock:
-            if self._working:
-                self._seconds += now_s - self._since_s
-            self._since_s = now_s
-            self._working += readers
-            self._reader_s += reader_s
-
-    def add(self, size_bytes: int) -> None:
-        """Count a trace that was read."""
-        with self._lock:
-            self._traces += 1
-            self._bytes += size_bytes
-
-
-class Reader:
-    """One reader of a store: it waits, works, waits again if its worker was lost, and ends."""
-
-    def __init__(self, reads: Reads) -> None:
-        self._reads = reads
-        self._since_s: float | None = None
-
-    def hears(self, phase: str) -> None:
-        """Hear what it does; all but ``waiting`` is work."""
-        if phase == "waiting":
-            self.ends()
-        elif self._since_s is None:
-            self._since_s = self._reads.clock()
-            self._reads.count(1, self._since_s)
-
-    def has_read(self, size_bytes: int) -> None:
-        """Count a file that it has read."""
-        self._reads.add(size_bytes)
-
-    def ends(self) -> None:
-        """Hear that it ended, done or not."""
-        if self._since_s is not None:
-            now = self._reads.clock()
-            self._reads.count(-1, now, now - self._since_s)
-            self._since_s = None
 
 
 def canceled_error(files: TraceFiles) -> TraceError:

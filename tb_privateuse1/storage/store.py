@@ -24,19 +24,17 @@ from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refre
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.cache_directory import STALL_S
+from tb_privateuse1.storage.engine_use import EngineUse, Reader, Reads
 from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.jobs import (
     CHANGED,
-    EngineUse,
     Job,
     Jobs,
     Pending,
     Phase,
     Progress,
-    Reader,
-    Reads,
     canceled_error,
     unreadable_error,
 )
@@ -105,10 +103,10 @@ class Store:
     def open(self, files: TraceFiles, wait_s: float | None = None) -> tuple[Trace, TraceFiles]:
         """Return the trace of some files as they are now, and these; read it if necessary.
 
-        Waits at most ``wait_s``, by default until it is there. Of the traces that wait for their
-        turn, the one asked for most recently is read first. Raises Pending if it is not ready by
-        then, TraceError if it cannot be read (at once, as long as the file is the same), or
-        ``canceled`` (which is forgotten: ask again to have it read).
+        Waits at most ``wait_s``, by default until it is there. Clients take turns, and of a
+        client's traces the one asked for most recently is read first. Raises Pending if it is not
+        ready by then, TraceError if it cannot be read (at once, as long as the file is the same),
+        or ``canceled`` (which is forgotten: ask again to have it read).
         """
         files, key = _current(files, self.vendors)
         end = None if wait_s is None else self._clock() + wait_s
@@ -146,6 +144,11 @@ class Store:
         if is_unchanged(files):
             self._keep_part(part, key, files)
         return part
+
+    def stored_part(self, files: TraceFiles) -> RankPart | None:
+        """Return a part if it is stored; nothing is read for it. Raises TraceError."""
+        files, key = _current(files, self.vendors)
+        return self._stored_part(key, files)
 
     def _ask(
         self, key: str, files: TraceFiles, end: float | None, *, columns: bool = False

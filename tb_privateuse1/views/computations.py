@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
+from tb_privateuse1.storage.clients import ASKING, Clients, asking
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import interruption
@@ -36,8 +37,9 @@ Report = Callable[[Progress], None]
 
 COMPUTING = Progress("computing", 0, 0, 0, None)
 
-_PATIENCE_S = 1.0
-"""Pages poll a few times a second: work without a caller for this time may end."""
+_PATIENCE_S = 5.0
+"""Work without a caller for this time may end. Pages poll a few times a second, but to look up the
+files of ten thousand ranks takes a busy machine over a second, in which nobody is a caller."""
 _KEPT_S = 60.0
 """An outcome stays this long for callers that got Pending."""
 _LOOK_S = 0.1
@@ -51,6 +53,8 @@ class _Computation(Struct, eq=False):
 
     progress: Progress = COMPUTING
     future: Future[Any] = field(default_factory=Future)
+    clients: frozenset[str] = frozenset()
+    """All who have asked for it."""
     askers: int = 0
     owed: int = 0
     """Callers that got Pending and have not come back."""
@@ -117,6 +121,7 @@ class Computations(Generic[_Key]):
                     del self._by_key[other]
             new = key not in self._by_key
             one = self._by_key.setdefault(key, _Computation())
+            one.clients |= ASKING.get()
             one.askers += 1
             one.owed = max(one.owed - 1, 0)
         return one, new
@@ -132,6 +137,7 @@ class Computations(Generic[_Key]):
 
     def _work(self, key: _Key, one: _Computation, work: Callable[[Report], Any]) -> None:
         def report(progress: Progress) -> None:
+            ASKING.set(one.clients)  # others may have joined
             if progress.phase != "computing" or progress.traces_done > one.progress.traces_done:
                 one.began_s = time.monotonic()
             one.progress = progress
@@ -143,7 +149,7 @@ class Computations(Generic[_Key]):
             self._check(key, one)
 
         try:
-            with interruption.watched(watch):
+            with asking(one.clients), interruption.watched(watch):
                 result = work(report)
         except BaseException as error:  # the callers get it
             # Its frames have whole traces in their variables, and this one has it.
@@ -203,22 +209,57 @@ def _too_long() -> TraceError:
     return TraceError("computation_time", message, say("Select a step, or use the command line."))
 
 
+class _Turn(Struct, eq=False):
+    """One computation that waits for its turn."""
+
+    clients: frozenset[str]
+    granted: threading.Event = field(default_factory=threading.Event)
+
+
 class Turns:
-    """Limits how many computations run at a time, as each takes much memory."""
+    """Limits how many computations run at a time, as each takes much memory.
+
+    Clients take turns: the computations of one are in the order in which they came.
+    """
 
     def __init__(self, at_a_time: int) -> None:
-        self._free = threading.Semaphore(at_a_time)
+        self._free = at_a_time
+        self._lock = threading.Lock()
+        self._waiting: list[_Turn] = []
+        self._clients = Clients()
 
     @contextlib.contextmanager
     def turn(self, report: Report) -> Iterator[None]:
         """Hold a turn; waiting for it ends with the last caller."""
-        while not self._free.acquire(timeout=_LOOK_S):
-            report(replace(COMPUTING, phase="waiting"))
+        own = _Turn(ASKING.get())
+        with self._lock:
+            self._waiting.append(own)
+            self._grant()
         try:
+            while not own.granted.wait(_LOOK_S):
+                report(replace(COMPUTING, phase="waiting"))
+                own.clients = ASKING.get()
             report(COMPUTING)
             yield
         finally:
-            self._free.release()
+            with self._lock:
+                if own.granted.is_set():
+                    self._free += 1
+                else:
+                    self._waiting.remove(own)
+                self._grant()
+
+    def _grant(self) -> None:
+        while self._free and self._waiting:
+            client, _ = self._clients.serve(
+                (client, -place)
+                for place, one in enumerate(self._waiting)
+                for client in one.clients
+            )
+            chosen = next(one for one in self._waiting if client in one.clients)
+            self._waiting.remove(chosen)
+            self._free -= 1
+            chosen.granted.set()
 
 
 def open_trace(store: Store, files: TraceFiles, report: Report) -> tuple[Trace, TraceFiles]:

@@ -49,6 +49,9 @@ from tb_privateuse1.views.result import Provenance, Result
 from tb_privateuse1.views.shared_options import RanksWindowOption, StepOption
 from tb_privateuse1.views.signature import reduces
 
+MOST_RANKS = 2000
+"""Of more ranks the page lists those that matter: nobody reads a chart with more bars."""
+
 
 class RankRow(Struct, frozen=True):
     """One rank: means over its steps. Times are null where nothing was read."""
@@ -134,10 +137,13 @@ class Distributed(Result, frozen=True):
 
     provenance: Provenance
     rows: tuple[RankRow, ...]
+    """All, or of more than ``MOST_RANKS`` those for whom the others waited longest."""
+    rows_total: int
     steps: tuple[RankStep, ...]
     """All, or of more than ``limit`` those that took longest against the median of their step."""
     steps_total: int
     grid: Grid
+    """Of the ranks in ``rows``."""
     collectives: tuple[CollectiveRow, ...]
     """All, or of more than ``limit`` those with the most time."""
     collectives_total: int
@@ -209,12 +215,16 @@ def distributed(
         unread=tuple(r.rank for r in ranks if r.part is None),
         open_collectives=find_open(parts, numbers),
     )
+    listed = _listed(ranks, read, blamed)
     return Distributed(
         provenance=_provenance(parts),
-        rows=_rank_rows(ranks, read, parts, steps, counted, blamed, aligned),
+        rows=_rank_rows(listed, read, parts, steps, counted, blamed, aligned),
+        rows_total=len(ranks),
         steps=_rank_steps(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
-        grid=ranks_steps.step_grid(steps, chosen, calls.step_names, numbers, measure),
+        grid=ranks_steps.step_grid(
+            steps, chosen, calls.step_names, numbers, measure, {rank.rank for rank in listed}
+        ),
         collectives=tuple(talk),
         collectives_total=talk_total,
         culprits=case.culprits,
@@ -225,6 +235,14 @@ def distributed(
         open_collectives=open_rows(case.open_collectives),
         **_by_group(run, numbers, limit),
     )
+
+
+def _listed(ranks: Sequence[Rank], read: Sequence[Rank], blamed: Blame) -> Sequence[Rank]:
+    if len(ranks) <= MOST_RANKS:
+        return ranks
+    caused = {rank.rank: ns for rank, ns in zip(read, blamed.caused_ns.tolist(), strict=True)}
+    worst = sorted(ranks, key=lambda rank: -caused.get(rank.rank, 0))[:MOST_RANKS]
+    return sorted(worst, key=lambda rank: rank.rank)
 
 
 def _parts(read: Sequence[Rank], window: RanksWindowOption) -> list[RankPart]:

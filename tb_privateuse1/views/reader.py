@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
+from tb_privateuse1.discovery.catalog import Catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.jobs import canceled_error
 from tb_privateuse1.storage.store import Store
@@ -102,6 +103,12 @@ class Reader:
 
         key = _Key(what, (files,), options)
         return self._computations.run(key, work, seconds_left(deadline_s))
+
+    def keep_groups(self, catalog: Catalog) -> None:
+        """Store the parts of large runs in groups, as far as all parts of a group are stored."""
+        from tb_privateuse1.views.sources.all_ranks import keep_groups  # which one trace needs not
+
+        keep_groups(self._store, catalog)
 
     def cancel(self, files: TraceFiles) -> bool:
         """Cancel the reading of a trace and computations on it; return whether there were any.

@@ -753,6 +753,7 @@ export interface DistanceRow {
 export interface Distributed {
   provenance: Provenance;
   rows: RankRow[];
+  rows_total: number;
   steps: RankStep[];
   steps_total: number;
   grid: Grid;

@@ -95,7 +95,9 @@ def _count(job: Job) -> _Counts | None:
     if not used.any():
         return None
     key = label[calls.shape[used]] * ranks + calls.rank[used]
-    whole = {label[i] for i, shape in enumerate(calls.shapes) if shape.group_size == ranks}
+    worlds = {part.world_size for part in job.parts if part.world_size}
+    everybody = worlds or {ranks}  # some may have no recording
+    whole = {label[i] for i, shape in enumerate(calls.shapes) if shape.group_size in everybody}
     whole &= set(np.unique(key // ranks).tolist())
     everyone = [one * ranks + np.arange(ranks) for one in sorted(whole)]
     pairs = np.unique(np.concatenate([key, *everyone]))

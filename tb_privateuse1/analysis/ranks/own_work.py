@@ -12,22 +12,51 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from tb_privateuse1.analysis.ranks.collectives import RankPart, Shape
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart, Shape
 from tb_privateuse1.analysis.ranks.steps import RankSteps
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import F64, I64
 
 _SIZED = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
 """Kinds whose sizes are those of parameters. All-to-all and messages carry data of each rank."""
 
 
-def own_work(steps: RankSteps) -> I64:
+_MOST_TOKENS = 2.0
+"""Work on fewer tokens counts at most so often: a part of it does not depend on their number."""
+
+
+def own_work(steps: RankSteps, parts: Sequence[RankPart], calls: MatchedCalls) -> I64:
     """Return each step less its exposed communication, in ns; ``MISSING`` where it is unknown.
 
-    Computation beside a communication is own work: the rank does not wait in the meantime.
+    Computation beside a communication is own work: the rank does not wait in the meantime. Of
+    experts it is what they would take with as many tokens as the mean of their group: who gets
+    more is no slower rank.
     """
     known = steps.exposed_ns != MISSING
-    return np.where(known, steps.duration_ns - steps.exposed_ns, MISSING)
+    own = steps.duration_ns - steps.exposed_ns + np.rint(_even_work(steps, parts, calls))
+    return np.where(known, own, MISSING).astype(np.int64)
+
+
+def _even_work(steps: RankSteps, parts: Sequence[RankPart], calls: MatchedCalls) -> F64:
+    """Return what each step's own work would take longer if all ranks got as many tokens."""
+    call, received, work = ([np.empty(0, np.int64)] for _ in range(3))
+    first = 0
+    for part in parts:
+        call.append(part.by_group.exchange_call.astype(np.int64) + first)
+        received.append(part.by_group.received_bytes)
+        work.append(part.by_group.exchange_work_ns)
+        first += len(part.calls.step)
+    rows, tokens, took = np.concatenate(call), np.concatenate(received), np.concatenate(work)
+    used = (took != MISSING) & (calls.match[rows] >= 0) & (calls.row[rows] >= 0)
+    match = calls.match[rows]
+    lost = np.bincount(match[used & (tokens <= 0)], minlength=int(match.max(initial=0)) + 1) > 0
+    used &= ~lost[match]
+    match, tokens, took = match[used], tokens[used], took[used]
+    mean = np.bincount(match, tokens) / np.maximum(np.bincount(match), 1)
+    more = took * (np.minimum(mean[match] / tokens, _MOST_TOKENS) - 1)
+    found = np.zeros(len(steps.step))
+    np.add.at(found, calls.row[rows[used]], more)
+    return found
 
 
 def peer_groups(parts: Sequence[RankPart]) -> list[I64]:

@@ -86,7 +86,7 @@ def find_slow_ranks(
 
 
 def _prepare(job: Job, without: set[int], error_rate: float, floor_ns: float) -> _Search:
-    own = job.by_step(own_work(job.steps))[:, -_MOST_STEPS:]
+    own = job.by_step(own_work(job.steps, job.parts, job.calls))[:, -_MOST_STEPS:]
     waits = np.minimum(job.steps.synchronizing_ns, job.steps.exposed_ns)
     waits = np.maximum(waits, 0)  # unknown is negative
     waiting = job.by_step(waits)[:, -_MOST_STEPS:]

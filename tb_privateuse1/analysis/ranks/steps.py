@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Literal
 
 import numpy as np
@@ -159,23 +159,35 @@ _COLUMNS: dict[Measure, str] = {
 
 
 def step_grid(
-    steps: RankSteps, chosen: Bools, names: tuple[str, ...], ranks: Sequence[int], measure: Measure
+    steps: RankSteps,
+    chosen: Bools,
+    names: tuple[str, ...],
+    ranks: Sequence[int],
+    measure: Measure,
+    listed: Set[int],
 ) -> Grid:
-    """Return the grid of the chosen steps; a column has several if there are too many."""
+    """Return the grid of the chosen steps and the listed ranks; the median is of all ranks.
+
+    A column has several steps if there are too many.
+    """
     used = np.unique(steps.step[chosen])
-    most = min(max(_CELLS // max(len(ranks), 1), 1), _MOST_COLUMNS)
+    rows = [i for i, rank in enumerate(ranks) if rank in listed]
+    most = min(max(_CELLS // max(len(rows), 1), 1), _MOST_COLUMNS)
+    row_of = np.full(len(ranks), NONE)
+    row_of[rows] = np.arange(len(rows))
+    row = row_of[steps.rank]
     each = max(-(-len(used) // most), 1)
     columns = -(-len(used) // each)
     place = np.searchsorted(used, steps.step) // each
-    key = np.where(chosen, steps.rank.astype(np.int64) * columns + place, NONE)
+    key = np.where(chosen & (row >= 0), row * columns + place, NONE)
     value = getattr(steps, _COLUMNS[measure])
     known = value[chosen & (value != MISSING)]
     return Grid(
         measure=measure,
-        ranks=tuple(ranks),
+        ranks=tuple(ranks[i] for i in rows),
         steps=tuple(names[i] for i in used[::each]),
         steps_each=each,
-        values=tuple(_means(key, value, chosen, len(ranks) * columns)),
+        values=tuple(_means(key, value, chosen & (row >= 0), len(rows) * columns)),
         median_ns=round(float(np.median(known))) if len(known) else None,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Hashable
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import part_groups
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views.computations import Report
@@ -66,6 +68,27 @@ class RankInputs(Struct, frozen=True):
             for worker, files in self.members
         }
         return (tuple(ranks[rank] for rank in sorted(ranks)),)
+
+
+def keep_groups(store: Store, catalog: Catalog) -> None:
+    """Store the groups of all runs whose parts are stored: what the first page would do."""
+    for run in catalog.runs.runs:
+        for span in sorted({one.span for worker in run.workers for one in worker.spans}):
+            members = _members(catalog, Selection(run.run, span=span), None)
+            for group in _groups(tuple(files for _, files in members if files is not None)):
+                _keep_group(store, group)
+
+
+def _keep_group(store: Store, group: tuple[TraceFiles, ...]) -> None:
+    if part_groups.find_group(group, store.cache_dir, store.vendors):
+        return
+    parts = []
+    with contextlib.suppress(TraceError):  # one is gone: the others have parts of their own
+        for files in group:
+            if (part := store.stored_part(files)) is None:
+                return
+            parts.append(part)
+        part_groups.keep_group(group, parts, store.cache_dir, store.vendors)
 
 
 def find_ranks(source: Source, request: Request) -> RankInputs:

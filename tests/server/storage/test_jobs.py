@@ -12,8 +12,10 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache, jobs
+from tb_privateuse1.storage.clients import asking
+from tb_privateuse1.storage.engine_use import EngineUse, Reader, Reads
 from tb_privateuse1.storage.engines import local
-from tb_privateuse1.storage.jobs import EngineUse, Pending, Reader, Reads
+from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.server.storage.conftest import but_parts
@@ -70,6 +72,47 @@ def test_late_ones_leave_every_second_turn_to_the_latest(files: TraceFiles) -> N
         assert all_jobs.take() is not None
     all_jobs.ask("a", files)
     assert "a" in [job.key for job in (all_jobs.take(), all_jobs.take()) if job]
+
+
+def test_a_client_who_asked_for_everything_first_holds_up_no_other(files: TraceFiles) -> None:
+    """One trace of a second client, behind 60 of a first one of which some are late."""
+    all_jobs = jobs.Jobs(3, FakeClock().now)
+    with asking({"first"}):
+        for i in range(60):
+            all_jobs.ask(f"b{i}", files)
+    for _ in range(10):
+        assert all_jobs.take() is not None
+    with asking({"second"}):
+        all_jobs.ask("a", files)
+    job = all_jobs.take()
+    assert job is not None
+    assert job.key == "a"
+
+
+def test_a_client_who_asks_one_by_one_leaves_every_second_turn(files: TraceFiles) -> None:
+    all_jobs = jobs.Jobs(3, FakeClock().now)
+    for i in range(10):
+        all_jobs.ask(f"b{i}", files)
+    taken = []
+    for i in range(12):
+        with asking({"second"}):
+            all_jobs.ask(f"a{i}", files)
+        job = all_jobs.take()
+        assert job is not None
+        taken.append(job.key[0])
+    assert "".join(taken) == "ab" * 6
+
+
+def test_a_trace_that_two_clients_ask_for_has_the_turn_of_either(files: TraceFiles) -> None:
+    all_jobs = jobs.Jobs(3, FakeClock().now)
+    for i in range(10):
+        all_jobs.ask(f"b{i}", files)
+    assert all_jobs.take() is not None
+    with asking({"second"}):
+        all_jobs.ask("b0", files)
+    job = all_jobs.take()
+    assert job is not None
+    assert job.key == "b0"
 
 
 def ask(made: Store, files: TraceFiles) -> None:

@@ -26,6 +26,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import disk_cache as disk
+from tb_privateuse1.storage import part_groups
 from tb_privateuse1.storage.engines import local
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
@@ -62,6 +63,17 @@ def outcome(capfd: pytest.CaptureFixture[str], code: int, *arguments: object) ->
     assert cli.main(["ingest", *map(str, arguments), "--json"]) == code
     result: dict[str, Any] = json.loads(capfd.readouterr().out)
     return result
+
+
+def test_parts_of_large_runs_are_stored_in_groups(
+    log: Path, cached: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_groups, "RANKS", 1)
+    assert outcome(capfd, 0, log / "r1")["read"] == 2
+    assert len(list(cached.glob("*.part"))) == 2 + 2
+    unread(monkeypatch)
+    assert outcome(capfd, 0, log / "r1")["cached"] == 2
+    assert len(list(cached.glob("*.part"))) == 2 + 2
 
 
 def unread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,3 +209,11 @@ def test_the_hint_is_the_setting_to_type() -> None:
 def test_a_client_elsewhere_cannot_say_that_it_is_here() -> None:
     for name in ("X_Forwarded_For", "Forwarded", "X_Real_IP", "CF_Connecting_IP"):
         assert not access.is_local(request("10.0.0.7", **{name: "127.0.0.1"}))
+
+
+@pytest.mark.parametrize("header", ["X_FORWARDED_FOR", "X_REAL_IP", "REMOTE_USER"])
+def test_clients_behind_one_proxy_differ(header: str) -> None:
+    one, other = (access.client_of(request(**{header: who})) for who in "ab")
+    assert (
+        len({one, other, access.client_of(request()), access.client_of(request("10.0.0.7"))}) == 4
+    )

@@ -8,15 +8,18 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tb_privateuse1.storage.clients import ASKING, asking
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.trace import interruption
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import computations
-from tb_privateuse1.views.computations import Computations, Report
+from tb_privateuse1.views.computations import Computations, Report, Turns
+from tests.support.clock import FakeClock
 
 WAIT_S = 20.0
 HALF = Progress("computing", 0, 0, 0, None, traces_done=1, traces=2)
@@ -272,3 +275,62 @@ def test_an_error_keeps_no_values_of_its_computation(
         assert [one() for one in seen] == [None]
     finally:
         gc.enable()
+
+
+def test_work_outlasts_a_caller_who_needs_seconds_to_come_back(
+    works: Computations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a page of very many ranks begins anew with each poll, and never ends."""
+    clock = FakeClock()
+    monkeypatch.setattr(computations, "time", SimpleNamespace(monotonic=clock.now))
+    work = Work()
+    begin(works, work)
+    clock.advance(4)
+    work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)
+    assert works.run("key", work, WAIT_S) == "result"
+    assert work.times == 1
+
+
+def test_work_is_for_all_clients_who_joined_it(works: Computations) -> None:
+    work = Work(ASKING.get)
+    with asking({"first"}):
+        begin(works, work)
+    with asking({"second"}), pytest.raises(Pending):
+        works.run("key", work, 0)
+    work.go_on.set()
+    assert works.run("key", work, WAIT_S) == {"first", "second", ""}
+    with contextlib.suppress(Pending):
+        works.run("key", work, WAIT_S)
+
+
+def test_one_client_of_many_computations_leaves_others_their_turn() -> None:
+    """Five wait of the first client; one of the second comes last, and is the next."""
+    turns, order = Turns(1), list[str]()
+
+    def compute(client: str) -> None:
+        with asking({client}), turns.turn(lambda _: None):
+            order.append(client)
+
+    with ThreadPoolExecutor(6) as pool, asking({"first"}), turns.turn(lambda _: None):
+        for place, client in enumerate(["first"] * 5 + ["second"]):
+            pool.submit(compute, client)
+            while len(turns._waiting) <= place:
+                threading.Event().wait(0.01)
+    assert order == ["second"] + ["first"] * 5
+
+
+def test_a_computation_that_nobody_waits_for_leaves_the_queue() -> None:
+    turns = Turns(1)
+
+    def leave(progress: Progress) -> None:
+        if progress.phase == "waiting":
+            raise interruption.Interrupted
+
+    with turns.turn(lambda _: None):
+        with pytest.raises(interruption.Interrupted), turns.turn(leave):
+            raise AssertionError("it has no turn")
+        assert turns._waiting == []
+    with turns.turn(lambda _: None):
+        assert turns._free == 0
+    assert turns._free == 1

@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.blame_gaps import recorded
+from benchmarks.blame_jobs import simulate
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.views import distributed as distributed_view
 from tb_privateuse1.views.distributed import Distributed, distributed
 from tb_privateuse1.views.encoding import PAGE_BYTES, encode_columns
 from tb_privateuse1.views.overview import overview
+from tb_privateuse1.views.reduced_traces import Rank
 from tests.support.make import Event, annotation, kernel, launch, op, step, trace
 from tests.support.results import ranks
 from tests.support.uncertain import pair
+from tests.unit.analysis.ranks.test_culprits import NOISE
 from tests.unit.analysis.recording.test_window import START_UP, drained
 
 SIZE = 4_000_000
@@ -301,6 +307,32 @@ def test_idle_time_of_a_rank_by_class() -> None:
         assert times == sorted(times, reverse=True)
         assert sum(times) == row.idle_ns
         assert all(one.label for one in row.idle_classes)
+
+
+def test_of_too_many_ranks_those_that_others_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rest of the figures is of all ranks, and an unread one comes last."""
+    job = simulate(3, NOISE, "device")
+    unread = Rank(job.world, "unread", None, Finding("unreadable", "It is gone."))
+    many = (*recorded(job, "none"), unread)
+    whole = distributed(many)
+    monkeypatch.setattr(distributed_view, "MOST_RANKS", 3)
+    few = distributed(many)
+    numbers = [row.rank for row in few.rows]
+    assert (len(numbers), few.rows_total, whole.rows_total) == (3, job.world + 1, job.world + 1)
+    worst = sorted(whole.rows, key=lambda row: -row.caused_ns)[:3]
+    assert worst[0].caused_ns > 0
+    assert {row.rank for row in worst} == set(numbers)
+    assert job.plants[0].ranks[0] in numbers
+    assert few.rows == tuple(row for row in whole.rows if row.rank in numbers)
+    columns = len(whole.grid.steps)
+    at = [whole.grid.ranks.index(number) for number in numbers]
+    values = [whole.grid.values[i * columns : (i + 1) * columns] for i in at]
+    assert few.grid.ranks == tuple(numbers)
+    assert few.grid.values == tuple(value for row in values for value in row)
+    assert few.grid.median_ns == whole.grid.median_ns
+    assert (few.steps, few.culprits, few.nodes) == (whole.steps, whole.culprits, whole.nodes)
 
 
 def test_a_thousand_ranks_are_a_page_below_the_limit() -> None:

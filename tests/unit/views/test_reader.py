@@ -212,6 +212,27 @@ def test_groups_of_ranks_are_read_from_one_file(
     assert store.asked == ["host_3.1.pt.trace.json"], "the others are in the group's file"
 
 
+def test_groups_are_stored_ahead_if_all_their_parts_are(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_groups, "RANKS", 3)
+    catalog, store = discovery_catalog.scan(str(log), READERS), Store(0, tmp_path / "cache")
+
+    def sizes() -> list[int]:
+        all_ranks.keep_groups(store, catalog)
+        paths = (tmp_path / "cache").glob("*.part")
+        return sorted(len(part_file.read_parts(path)) for path in paths)
+
+    files = [catalog.files["r", rank, 1] for rank in range(4)]
+    for one in files[1:]:
+        store.part(one)
+    assert sizes() == [1, 1, 1, 1], "the group of the last rank alone"
+    store.part(files[0])
+    assert sizes() == [1, 1, 1, 1, 1, 3]
+    (log / "r" / "host_1.1.pt.trace.json").unlink()
+    all_ranks.keep_groups(store, catalog)
+
+
 def test_a_group_with_a_rank_that_cannot_be_read_is_not_stored(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

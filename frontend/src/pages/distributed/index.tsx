@@ -16,6 +16,7 @@ import type { PageProps } from "../page-props";
 import { OpenCollectives } from "./open-collectives";
 import { RankFindings } from "./rank-findings";
 import { MissingStreams } from "../shared/data-warnings";
+import { NotListed } from "../shared/not-listed";
 import { Show } from "../shared/load-states";
 import { shownGroup, Tables } from "./tables";
 import { Culprits } from "./culprits";
@@ -101,6 +102,9 @@ export function RankChart({ result, rank, step, onSelect }: RankChartProps) {
         {here.some((r) => r.on_host) && (
           <small class="muted">{texts.onHost(here.every((r) => r.on_host))}</small>
         )}
+        <small>
+          <NotListed listed={result.rows.length} total={result.rows_total} text={texts.someRanks} />
+        </small>
       </h2>
       <StackedBars
         bars={here.map(barOf)}

@@ -53,6 +53,7 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           defaultSort="rank"
         >
           {choice}
+          <NotListed listed={result.rows.length} total={result.rows_total} text={texts.someRanks} />
         </Table>
       );
     case "collectives":

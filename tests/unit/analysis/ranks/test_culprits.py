@@ -63,6 +63,22 @@ def test_without_a_cause_nobody_is_accused(plant: Plant) -> None:
     assert all(found(parts(simulate(seed, NOISE, plant))) == () for seed in (1, 2, 3, 6, 8, 11, 12))
 
 
+@pytest.mark.parametrize("uneven", [0.1, 0.3, 0.6])
+def test_experts_with_more_tokens_are_not_slow(uneven: float) -> None:
+    """The busiest rank of a step gets 1.1 to 1.9 times the mean, most of it in every step."""
+    for seed in (2, 3, 8):
+        made = simulate(seed, NOISE, "nothing", uneven=uneven)
+        assert found(parts(made)) == ()
+
+
+@pytest.mark.parametrize("plant", ["device", "host"])
+def test_a_slow_rank_among_uneven_experts_is_named_alone(plant: Plant) -> None:
+    for seed in (2, 3, 8):
+        made = simulate(seed, NOISE, plant, uneven=0.3)
+        (culprit,) = found(parts(made))
+        assert culprit.ranks == made.plants[0].ranks
+
+
 def test_eight_of_sixty_four_ranks_are_a_node() -> None:
     """The audit's case: one host is slower, so that no rank is the last one on its own."""
     (culprit,) = found(parts(job("node", "overlapped", 64)))
@@ -147,3 +163,12 @@ def test_groups_with_a_rank_that_is_not_recorded_are_no_slow_links() -> None:
     named, is_false, result = judge(made, gap="files")
     assert (named, is_false) == (True, False)
     assert {one.kind for one in result.culprits} == {"rank"}
+
+
+def test_a_rank_without_any_call_of_the_whole_job_is_named_though_files_are_missing() -> None:
+    """Pipelines have one such call a step; its group has more members than there are recordings."""
+    for seed in (903, 904):
+        made = simulate(seed, NOISE, "missing")
+        named, is_false, result = judge(made, gap="files")
+        assert (made.layout, named, is_false) == ("pp", True, False)
+        assert len(result.rows) < made.world

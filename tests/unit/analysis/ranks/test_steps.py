@@ -45,7 +45,7 @@ def test_incomplete_steps_count_only_where_there_are_no_others() -> None:
 def test_a_grid_has_no_more_cells_than_a_picture() -> None:
     """A grid has a bounded number of cells."""
     steps, calls = table(tuple(range(1, 901)), (10,))
-    grid = ranks_steps.step_grid(steps, all_of(steps), calls.step_names, (0, 7), "step")
+    grid = ranks_steps.step_grid(steps, all_of(steps), calls.step_names, (0, 7), "step", {0, 7})
     assert (grid.ranks, grid.steps_each, len(grid.steps)) == ((0, 7), 3, 300)
     assert grid.steps[:2] == ("ProfilerStep#0", "ProfilerStep#3")
     assert grid.values[:2] == (2000, 5000)
@@ -55,5 +55,5 @@ def test_a_grid_has_no_more_cells_than_a_picture() -> None:
 def test_a_grid_of_nothing() -> None:
     """A grid without steps is empty."""
     steps, calls = table()
-    grid = ranks_steps.step_grid(steps, all_of(steps), calls.step_names, (), "idle")
+    grid = ranks_steps.step_grid(steps, all_of(steps), calls.step_names, (), "idle", set())
     assert (grid.values, grid.steps, grid.median_ns) == ((), (), None)

@@ -48,6 +48,8 @@ export const distributed = {
   },
   someCollectives: (listed: number, all: number) =>
     `the ${count(listed)} of ${count(all)} with the most time`,
+  someRanks: (listed: number, all: number) =>
+    `${count(listed)} of ${count(all)}, those for whom the others waited longest`,
   someSteps: (listed: number, all: number) =>
     `the ${count(listed)} of ${count(all)} that took longest against the median of their step`,
   onNode: (host: string) => ` on ${host}`,

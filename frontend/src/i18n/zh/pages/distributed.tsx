@@ -50,6 +50,7 @@ export const distributed: Translation<typeof english.distributed> = {
     steps: { noun: "迭代", nouns: "迭代" },
   },
   someCollectives: (listed, all) => `${count(all)} 个中耗时最多的 ${count(listed)} 个`,
+  someRanks: (listed, all) => `${count(all)} 个中其他 rank 等待最久的 ${count(listed)} 个`,
   someSteps: (listed, all) => `${count(all)} 个中相对同一迭代的中位数最慢的 ${count(listed)} 个`,
   onNode: (host) => `，位于 ${host}`,
   collectiveOnHost: "（主机上）",
