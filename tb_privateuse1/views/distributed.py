@@ -17,12 +17,7 @@ from tb_privateuse1.analysis.ranks import clock_notes as ranks_clock_notes
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
 from tb_privateuse1.analysis.ranks.arrivals import Blame, assign_blame
-from tb_privateuse1.analysis.ranks.axis_rows import (
-    AxisRow,
-    GroupRow,
-    axis_rows,
-    group_rows,
-)
+from tb_privateuse1.analysis.ranks.axis_rows import AxisRow, GroupRow, axis_rows, group_rows
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collective_rows
 from tb_privateuse1.analysis.ranks.collectives import (
     MatchedCalls,
@@ -201,30 +196,16 @@ def distributed(
     job = _job(numbers, parts, calls, steps)
     groups = axes.find_groups(parts, numbers, calls, world)
     run = RunFigures(parts, calls, in_step, steps, counted, groups)
-    case = RankContext(
-        numbers=tuple(numbers),
-        parts=parts,
-        calls=calls,
-        steps=steps,
-        counted=counted,
-        in_step=in_step,
-        blamed=blamed,
-        culprits=find_culprits(job),
-        collectives=talk,
-        absent=tuple(sorted(set(range(world or 0)) - {r.rank for r in ranks})),
-        unread=tuple(r.rank for r in ranks if r.part is None),
-        open_collectives=find_open(parts, numbers),
-    )
-    listed = _listed(ranks, read, blamed)
+    case = _context(ranks, run, blamed, find_culprits(job), talk, world)
+    rows = _listed(ranks, read, blamed)
+    listed = {rank.rank for rank in rows}
     return Distributed(
         provenance=_provenance(parts),
-        rows=_rank_rows(listed, read, parts, steps, counted, blamed, aligned),
+        rows=_rank_rows(rows, read, run, blamed, aligned),
         rows_total=len(ranks),
         steps=_rank_steps(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
-        grid=ranks_steps.step_grid(
-            steps, chosen, calls.step_names, numbers, measure, {rank.rank for rank in listed}
-        ),
+        grid=ranks_steps.step_grid(steps, chosen, calls.step_names, numbers, measure, listed),
         collectives=tuple(talk),
         collectives_total=talk_total,
         culprits=case.culprits,
@@ -237,10 +218,36 @@ def distributed(
     )
 
 
+def _context(
+    ranks: Sequence[Rank],
+    run: RunFigures,
+    blamed: Blame,
+    culprits: tuple[Culprit, ...],
+    talk: Sequence[CollectiveRow],
+    world: int | None,
+) -> RankContext:
+    """Return what rules of a job and its notes look at."""
+    numbers = [rank.rank for rank in ranks if isinstance(rank.part, RankPart)]
+    return RankContext(
+        numbers=tuple(numbers),
+        parts=run.parts,
+        calls=run.calls,
+        steps=run.steps,
+        counted=run.counted,
+        in_step=run.in_step,
+        blamed=blamed,
+        culprits=culprits,
+        collectives=talk,
+        absent=tuple(sorted(set(range(world or 0)) - {rank.rank for rank in ranks})),
+        unread=tuple(rank.rank for rank in ranks if rank.part is None),
+        open_collectives=find_open(run.parts, numbers),
+    )
+
+
 def _listed(ranks: Sequence[Rank], read: Sequence[Rank], blamed: Blame) -> Sequence[Rank]:
     if len(ranks) <= MOST_RANKS:
         return ranks
-    caused = {rank.rank: ns for rank, ns in zip(read, blamed.caused_ns.tolist(), strict=True)}
+    caused = dict(zip([rank.rank for rank in read], blamed.caused_ns.tolist(), strict=True))
     worst = sorted(ranks, key=lambda rank: -caused.get(rank.rank, 0))[:MOST_RANKS]
     return sorted(worst, key=lambda rank: rank.rank)
 
@@ -271,9 +278,8 @@ def _job(
 ) -> Job:
     """Return what culprits are looked for in: all complete steps, whichever are chosen."""
     everything = np.ones(len(steps.step), np.bool_)
-    return Job(
-        numbers, parts, calls, steps, ranks_steps.counted_steps(steps, everything, len(parts))
-    )
+    counted = ranks_steps.counted_steps(steps, everything, len(parts))
+    return Job(numbers, parts, calls, steps, counted)
 
 
 def _by_group(run: RunFigures, numbers: Sequence[int], limit: int) -> dict[str, Any]:
@@ -338,13 +344,12 @@ def _rank_steps(
 def _rank_rows(
     ranks: Sequence[Rank],
     read: Sequence[Rank],
-    parts: Sequence[RankPart],
-    steps: RankSteps,
-    counted: Bools,
+    run: RunFigures,
     blamed: Blame,
     aligned: clock_alignment.Clocks,
 ) -> tuple[RankRow, ...]:
-    idle = _idle_classes(parts, steps, counted)
+    steps, counted = run.steps, run.counted
+    idle = _idle_classes(run.parts, steps, counted)
     means = ranks_steps.step_means(steps, counted, len(read))
     means["step_ns"] = means.pop("duration_ns")
     bounds = ranks_steps.mean_bounds(steps, counted, len(read))
