@@ -23,6 +23,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     gone = remove(case, Needless(slow.rows, slow.shares))
     if case.share(intervals.length(gone.claim)) < MANY_PLACES:
         return
+    whole = case.of_host(case.time(gone.rows)) or gone.claim
     kinds = np.unique(operator_work(case.trace).dtype[gone.rows]).tolist()
     yield RuleFinding(
         title=say(
@@ -45,11 +46,13 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         if slow.is_measured
         else say(
             "Their time beyond that of float32 at {rate:,.3g} GFLOP/s, as a single core of a "
-            "server reaches.",
+            "server reaches at least.",
             rate=slow.full_rate,
         ),
         claim=gone.claim,
         removes=gone.removes,
+        # A core may be faster than the rate that all reach.
+        most=1.0 if slow.is_measured else intervals.length(whole) / intervals.length(gone.claim),
         confidence="high" if slow.is_measured else "medium",
         source=case.source(gone.rows),
         lacks=case.lacks("stacks"),

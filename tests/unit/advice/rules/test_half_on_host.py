@@ -34,6 +34,8 @@ def program(*products: tuple[str, float], rows: int = ROWS) -> SizedProgram:
 def test_products_far_below_one_core_in_float32(dtype: str) -> None:
     (row,) = found(RULE, program((dtype, 10.0)).trace())
     assert row.saving_share == pytest.approx(1 - 10 / 40, rel=0.05)
+    assert row.saving_ns is not None
+    assert row.saving_high_ns == pytest.approx(row.saving_ns / 0.75, rel=0.05), "a faster core"
     assert row.confidence == "medium"
 
 
