@@ -29,9 +29,9 @@ from tb_privateuse1.trace import (
 )
 from tb_privateuse1.trace.columns import highest, lookup
 from tb_privateuse1.trace.findings import TableName
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import NONE, Frames, Trace
 from tb_privateuse1.trace.renamed import renamed
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _LARGEST = 5
 """A list of examples: no figure depends on its length."""
@@ -258,10 +258,40 @@ def _frame_times(trace: Trace, own: ClassIntervals) -> tuple[I64, I64]:
     """Return names of Python frames and the time in which each frame was the innermost one."""
     frames = trace.frames
     times = (own.start_ns, own.end_ns)
-    inside = intervals.covered_length(times, frames.start_ns, frames.end_ns)
-    inside[~np.isin(frames.thread, groupby.distinct_values(own.thread))] = 0
-    length = groupby.without_children(frames.parent, inside)
-    return frames.name.astype(np.int64), np.maximum(length, 0)
+    others = ~np.isin(frames.thread, groupby.distinct_values(own.thread))
+    length = _own_length(frames.parent, times, frames.start_ns, frames.end_ns, others)
+    if length.sum() > intervals.length(times):  # calls that overlap: a file may have events twice
+        start = _behind_siblings(frames)
+        length = _own_length(frames.parent, times, start, frames.end_ns, others)
+    return frames.name.astype(np.int64), length
+
+
+def _own_length(
+    parent: I32, times: intervals.Set, start_ns: I64, end_ns: I64, others: Bools
+) -> I64:
+    """Return the part of ``times`` in each frame and in none inside of it; 0 for ``others``."""
+    inside = intervals.covered_length(times, start_ns, end_ns)
+    inside[others] = 0
+    return np.maximum(groupby.without_children(parent, inside), 0)
+
+
+def _behind_siblings(frames: Frames) -> I64:
+    """Return the start of each frame, behind the ends of earlier ones with the same caller.
+
+    What is inside of a frame begins behind that, too.
+    """
+    order = np.lexsort((frames.start_ns, frames.parent, frames.thread))
+    thread, parent = frames.thread[order], frames.parent[order]
+    first = np.append(True, (thread[1:] != thread[:-1]) | (parent[1:] != parent[:-1]))
+    reach = intervals.running_max(frames.end_ns[order], np.cumsum(first))
+    start = frames.start_ns.copy()
+    start[order[1:]] = np.where(
+        first[1:], start[order[1:]], np.maximum(start[order[1:]], reach[:-1])
+    )
+    callers = np.maximum(frames.parent, 0)
+    while (late := np.where(frames.parent >= 0, start[callers], start) > start).any():
+        start[late] = start[callers[late]]
+    return start
 
 
 def _names(trace: Trace, own: ClassIntervals) -> tuple[I64, Callable[[int], str]]:

@@ -61,6 +61,17 @@ def test_python_is_named_by_its_innermost_frames() -> None:
     ]
 
 
+def test_frames_that_overlap_share_their_time() -> None:
+    """A file may have a call twice, with other times (fuzz: trace 2867 of seed 22)."""
+    t = trace(
+        frame("train.py(1): main", 0, 60), frame("train.py(1): main", 10, 80),
+        frame("train.py(7): prepare", 20, 50), frame("train.py(7): prepare", 40, 75),
+        op("aten::mm", 85, 95), launch(90, 91, 1), kernel("k", 92, 100, 1),
+    )  # fmt: skip
+    python = one(account(t, 0, 100), "python")
+    assert 50_000 <= sum(p.ns for p in python.parts) <= 80_000 <= python.ns
+
+
 def test_kernels_are_named_by_their_kind_of_work() -> None:
     """Kernels are grouped by the kind of work of their operators."""
     t = trace(
