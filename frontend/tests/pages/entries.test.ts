@@ -14,6 +14,7 @@ import { state, type State } from "../../src/state/url";
 
 const ALL: Known = {
   contents: ["kernels", "calls", "modules", "functions", "memory", "counters"],
+  absent: [],
   ranks: 2,
   partial: null,
   sql: true,
@@ -29,9 +30,22 @@ test("every page but that of the recording has an entry", () => {
 test("entries without data are absent, and the line says what is not recorded", () => {
   expect(keys(ALL)).toEqual(["summary", "timeline", "time", "memory", "ranks", "compare", "sql"]);
   expect(absentOf(ALL)).toEqual([]);
-  const host: Known = { contents: ["functions"], ranks: 1, partial: null, sql: false };
+  const host: Known = {
+    contents: ["functions"],
+    absent: [
+      { content: "memory", reason: "nothing_came" },
+      { content: "modules", reason: "not_asked" },
+    ],
+    ranks: 1,
+    partial: null,
+    sql: false,
+  };
   expect(keys(host)).toEqual(["summary", "timeline", "time", "compare"]);
-  expect(absentOf(host)).toEqual(["memory", "modules", "ranks"]);
+  expect(absentOf(host).map((one) => [one.title, one.to.view])).toEqual([
+    ["memory (no events came, though profile_memory was on)", "memory"],
+    ["modules (with_modules)", "recording"],
+    ["other ranks (one file each)", "recording"],
+  ]);
 });
 
 test("nothing is left out before the recording is read", () => {
