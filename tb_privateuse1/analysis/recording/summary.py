@@ -149,8 +149,10 @@ def contents(trace: Trace) -> tuple[Content, ...]:
 
 
 def absent_contents(trace: Trace, *, has_memory: bool = True) -> tuple[Absence, ...]:
-    """Return what the recording lacks that an option records, and why; ``has_memory`` is of its
-    format."""
+    """Return what the recording lacks that an option records, and why.
+
+    ``has_memory`` is of its format.
+    """
     has, asked = contents(trace), trace.meta.profiler
     reasons: dict[Content, AbsenceReason] = {
         content: "nothing_came" if asked.get(option) else "not_asked"
