@@ -117,9 +117,10 @@ interface Lack {
 const HOW_TO_RECORD = { view: "recording", section: "recorded" };
 
 /** What the recording lacks of what a page, tab or column needs. */
-export function absentOf({ contents, absent, ranks }: Known): readonly Lack[] {
+export function absentOf({ contents, absent, ranks, partial }: Known): readonly Lack[] {
   if (contents === null) return [];
-  const optional = absent.map(({ content, reason }) => ({
+  // No option of torch's profiler changes what a snapshot has, or a flight recorder.
+  const optional = (partial === null ? absent : []).map(({ content, reason }) => ({
     key: content,
     title: texts.bring[content as keyof typeof texts.bring](reason),
     // The page of memory says why it has nothing.

@@ -9,6 +9,8 @@ import {
   type Entry,
   type Known,
 } from "../../src/pages/entries";
+import type { Overview } from "../../src/api/types";
+import { partialOf } from "../../src/pages/shared/partial-recording";
 import { PAGES } from "../../src/pages";
 import { state, type State } from "../../src/state/url";
 
@@ -48,13 +50,26 @@ test("entries without data are absent, and the line says what is not recorded", 
   ]);
 });
 
+test.each(["no_events", "nothing_read"] as const)("a file with %s has the pages that show files", (code) => {
+  const pages = PAGES.filter((page) => page.alone === undefined && page.ofPartial?.includes(code));
+  expect(pages.map((page) => page.name)).toEqual(["diff", "recording", "sql"]);
+  const provenance = { warnings: [{ code }] } as unknown as Overview["provenance"];
+  expect(partialOf({ provenance })).toBe(code);
+});
+
 test("nothing is left out before the recording is read", () => {
   const unknown: Known = { ...ALL, contents: null, ranks: 1 };
   expect(keys(unknown)).toContain("memory");
   expect(absentOf(unknown)).toEqual([]);
 });
 
-test("a flight recorder's dump alone is of ranks", () => {
+test("a flight recorder's dump alone is of ranks, and no option would bring the rest", () => {
+  const dump: Known = {
+    ...ALL,
+    absent: [{ content: "memory", reason: "not_asked" }],
+    partial: "flight_recorder_alone",
+  };
+  expect(absentOf(dump)).toEqual([]);
   expect(keys({ ...ALL, ranks: 1, partial: "flight_recorder_alone" })).toContain("ranks");
 });
 

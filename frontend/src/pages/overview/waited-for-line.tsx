@@ -1,5 +1,5 @@
 // Who keeps the other ranks waiting, in one line with the words and figures of the page *Ranks*.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Culprit, Distributed } from "../../api/types";
 import { exactDuration } from "../../lib/format";
 import { culprits as texts } from "../../i18n/culprits";
@@ -23,17 +23,22 @@ interface LineProps {
 
 export function WaitedForLine({ selected, ranks }: LineProps) {
   const [asked, setAsked] = useState(false);
+  const line = useRef<HTMLDivElement>(null);
+  const compare = (): void => {
+    setAsked(true);
+    line.current?.focus(); // the button goes
+  };
   const all = ofAllRanks(selected);
   // As the page *Ranks* asks: either finds the answer to the other's question.
   const options = asked || isQuick(selected) ? ({ measure: "step" } as const) : null;
   const resource = useView("distributed", all, options, undefined, !asked);
   return (
-    <div class="waited-for" data-testid="waited-for">
+    <div class="waited-for" data-testid="waited-for" ref={line} tabIndex={-1}>
       {options === null ? (
         <p class="muted">
           {texts.title}
           {texts.colon}
-          <button type="button" class="link" data-testid="compare-ranks" onClick={() => setAsked(true)}>
+          <button type="button" class="link" data-testid="compare-ranks" onClick={compare}>
             {texts.compareAll(ranks)}
           </button>
         </p>
