@@ -33,7 +33,7 @@ export function WaitedForLine({ selected, ranks }: LineProps) {
   const options = asked || isQuick(selected) ? ({ measure: "step" } as const) : null;
   const resource = useView("distributed", all, options, undefined, !asked);
   return (
-    <div class="waited-for" data-testid="waited-for" ref={line} tabIndex={-1}>
+    <div data-testid="waited-for" ref={line} tabIndex={-1}>
       {options === null ? (
         <p class="muted">
           {texts.title}
