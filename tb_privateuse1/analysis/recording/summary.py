@@ -125,7 +125,7 @@ class RecordingSummary(Struct, frozen=True):
 
 
 class Absence(Struct, frozen=True):
-    """What a recording lacks of what an option of the profiler records."""
+    """A lack of something that an option of the profiler records."""
 
     content: Content
     reason: AbsenceReason
