@@ -1,7 +1,7 @@
 """Start a Dask scheduler and two workers here, and read a generated job of 64 ranks through them.
 
 ``python -m tools.demo_cluster [--ranks 64] [--steps 20] [--port N] [--once]``, as
-``make demo-cluster`` does. A TensorBoard shows the job until Ctrl-C; its page *Distributed* says
+``make demo-cluster`` does. A TensorBoard shows the job until Ctrl-C; its page *Ranks* says
 who read, how fast, and what this machine would take. ``--once`` ends when the job is read.
 """
 

@@ -22,8 +22,10 @@ from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import iteration_spread
 from tb_privateuse1.analysis.recording.summary import (
+    Absence,
     Content,
     RecordingSummary,
+    absent_contents,
     contents,
     summary_of,
 )
@@ -44,6 +46,7 @@ from tb_privateuse1.analysis.steps.table import (
 )
 from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.i18n import say
+from tb_privateuse1.readers import reader_named
 from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
 from tb_privateuse1.trace.errors import TraceError
@@ -119,6 +122,8 @@ class Overview(Result, frozen=True):
     run: tuple[trace_labels.Fact, ...]
     contents: tuple[Content, ...]
     """What the recording has of what only some have."""
+    absent: tuple[Absence, ...]
+    """What it lacks of what the profiler's options record, and why."""
     duration_ns: int
     """The recording's length."""
     steps: tuple[Step, ...]
@@ -259,6 +264,7 @@ def _first_figures(window: Window) -> Overview:
         device=trace_labels.device(trace),
         run=trace_labels.run(trace),
         contents=contents(trace),
+        absent=absent_contents(trace, has_memory=reader_named(trace.meta.reader).has_memory),
         duration_ns=trace.end_ns,
         steps=(),
         steps_total=len(trace.steps),

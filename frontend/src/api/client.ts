@@ -217,7 +217,10 @@ const QUIET_MS = 150;
 const PATIENCE_MS = 5000;
 
 /** Resolves when nobody waits for anything else, when `hurry` says so, or after 5 s. */
-async function whenQuiet(hurry: () => boolean, signal: AbortSignal): Promise<void> {
+export async function whenQuiet(
+  hurry: () => boolean = () => false,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   let since = performance.now();
   while (!hurry() && performance.now() < until && performance.now() - since < QUIET_MS) {

@@ -73,7 +73,7 @@ function skip(event: MouseEvent): void {
   main.addEventListener("blur", () => main.removeAttribute("tabindex"), { once: true });
 }
 
-const NOTHING: Known = { contents: null, ranks: 1, partial: null, sql: false };
+const NOTHING: Known = { contents: null, absent: [], ranks: 1, partial: null, sql: false };
 const hasSql = (): boolean => (extras.value?.sql_allowed && extras.value.sql_installed) ?? false;
 
 function Nothing({ runs }: { runs: Runs }) {
@@ -98,6 +98,7 @@ function OfTrace({
   const own = `${page.name} ${selected.place.run}`;
   const known: Known = {
     contents: overview?.contents ?? null,
+    absent: overview?.absent ?? [],
     ranks: selected.run?.workers.length ?? 1,
     partial: overview && partialOf(overview),
     sql: hasSql(),

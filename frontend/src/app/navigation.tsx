@@ -64,15 +64,17 @@ function Absent({ known }: { known: Known }) {
   const absent = absentOf(known);
   if (absent.length === 0) return null;
   return (
-    <a
-      class="absent"
-      {...linkProps({ view: "recording", section: "recorded" })}
-      title={texts.absentHelp}
-      data-testid="absent"
-      data-value={absent.join(" ")}
-    >
-      <span>{texts.absent(absent.map((one) => texts.bring[one]))}</span>
-    </a>
+    <p class="absent" data-testid="absent" data-value={absent.map((one) => one.key).join(" ")}>
+      {texts.absent}
+      {absent.map(({ key, title, to }, i) => (
+        <span key={key}>
+          {i > 0 && texts.comma}
+          <a {...linkProps(to)} title={texts.absentHelp} data-key={key}>
+            {title}
+          </a>
+        </span>
+      ))}
+    </p>
   );
 }
 

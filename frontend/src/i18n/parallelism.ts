@@ -1,4 +1,4 @@
-// The texts of axes of parallelism on the page *Distributed*, apart from `t`: the first page does without them.
+// The texts of axes of parallelism on the page *Ranks*, apart from `t`: the first page does without them.
 import { language } from ".";
 import { parallelism as english } from "./en/pages/distributed-parallelism";
 import { withEnglish } from "./translation";

@@ -34,6 +34,8 @@ export interface TabGroup {
 export interface Known {
   /** Null while it is being read. */
   contents: readonly Content[] | null;
+  /** What it lacks of what options record, and why. */
+  absent: Overview["absent"];
   ranks: number;
   partial: PartialKind | null;
   /** Whether this server answers SQL for this browser. */
@@ -105,11 +107,26 @@ function isShown({ name }: Entry, { contents, ranks, partial, sql }: Known): boo
   return name !== "sql" || sql;
 }
 
+/** What is lacking, in words, and where it is explained. */
+interface Lack {
+  key: string;
+  title: string;
+  to: Partial<State>;
+}
+
+const HOW_TO_RECORD = { view: "recording", section: "recorded" };
+
 /** What the recording lacks of what a page, tab or column needs. */
-export function absentOf({ contents, ranks }: Known): readonly (keyof typeof texts.bring)[] {
+export function absentOf({ contents, absent, ranks, partial }: Known): readonly Lack[] {
   if (contents === null) return [];
-  const optional = ["memory", "modules", "functions"] as const;
-  return [...optional.filter((one) => !contents.includes(one)), ...(ranks > 1 ? [] : (["ranks"] as const))];
+  // No option of torch's profiler changes what a snapshot has, or a flight recorder.
+  const optional = (partial === null ? absent : []).map(({ content, reason }) => ({
+    key: content,
+    title: texts.bring[content as keyof typeof texts.bring](reason),
+    // The page of memory says why it has nothing.
+    to: content === "memory" ? { view: "memory" } : HOW_TO_RECORD,
+  }));
+  return ranks > 1 ? optional : [...optional, { key: "ranks", title: texts.otherRanks, to: HOW_TO_RECORD }];
 }
 
 type Drawing = keyof typeof texts.drawings;

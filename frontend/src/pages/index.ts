@@ -26,7 +26,7 @@ type Alone = Pick<ChoosingProps, "selected" | "runs">;
 type Entry = Omit<Page, "name">;
 
 const OF_MEMORY: readonly Partial[] = ["snapshot_alone", "memory_timeline_alone"];
-const ALL: readonly Partial[] = [...OF_MEMORY, "flight_recorder_alone"];
+const ALL: readonly Partial[] = [...OF_MEMORY, "flight_recorder_alone", "no_events", "nothing_read"];
 const Distributed = onDemand(() => import("./distributed").then((page) => page.Distributed));
 const History = onDemand(() => import("./history").then((page) => page.History));
 const Timeline = onDemand(() => import("./timeline").then((page) => page.Timeline));

@@ -9,11 +9,14 @@ import {
   type Entry,
   type Known,
 } from "../../src/pages/entries";
+import type { Overview } from "../../src/api/types";
+import { partialOf } from "../../src/pages/shared/partial-recording";
 import { PAGES } from "../../src/pages";
 import { state, type State } from "../../src/state/url";
 
 const ALL: Known = {
   contents: ["kernels", "calls", "modules", "functions", "memory", "counters"],
+  absent: [],
   ranks: 2,
   partial: null,
   sql: true,
@@ -29,9 +32,29 @@ test("every page but that of the recording has an entry", () => {
 test("entries without data are absent, and the line says what is not recorded", () => {
   expect(keys(ALL)).toEqual(["summary", "timeline", "time", "memory", "ranks", "compare", "sql"]);
   expect(absentOf(ALL)).toEqual([]);
-  const host: Known = { contents: ["functions"], ranks: 1, partial: null, sql: false };
+  const host: Known = {
+    contents: ["functions"],
+    absent: [
+      { content: "memory", reason: "nothing_came" },
+      { content: "modules", reason: "not_asked" },
+    ],
+    ranks: 1,
+    partial: null,
+    sql: false,
+  };
   expect(keys(host)).toEqual(["summary", "timeline", "time", "compare"]);
-  expect(absentOf(host)).toEqual(["memory", "modules", "ranks"]);
+  expect(absentOf(host).map((one) => [one.title, one.to.view])).toEqual([
+    ["memory (no events came, though profile_memory was on)", "memory"],
+    ["modules (with_modules)", "recording"],
+    ["other ranks (one file each)", "recording"],
+  ]);
+});
+
+test.each(["no_events", "nothing_read"] as const)("a file with %s has the pages that show files", (code) => {
+  const pages = PAGES.filter((page) => page.alone === undefined && page.ofPartial?.includes(code));
+  expect(pages.map((page) => page.name)).toEqual(["diff", "recording", "sql"]);
+  const provenance = { warnings: [{ code }] } as unknown as Overview["provenance"];
+  expect(partialOf({ provenance })).toBe(code);
 });
 
 test("nothing is left out before the recording is read", () => {
@@ -40,7 +63,13 @@ test("nothing is left out before the recording is read", () => {
   expect(absentOf(unknown)).toEqual([]);
 });
 
-test("a flight recorder's dump alone is of ranks", () => {
+test("a flight recorder's dump alone is of ranks, and no option would bring the rest", () => {
+  const dump: Known = {
+    ...ALL,
+    absent: [{ content: "memory", reason: "not_asked" }],
+    partial: "flight_recorder_alone",
+  };
+  expect(absentOf(dump)).toEqual([]);
   expect(keys({ ...ALL, ranks: 1, partial: "flight_recorder_alone" })).toContain("ranks");
 });
 

@@ -50,7 +50,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         explanation=say(
             "It is {account} of the analyzed time. {share} of the time in which this rank "
             "communicates, it computes nothing meanwhile. A part of it may be waiting for slower "
-            "ranks: the distributed view tells.{kinds}{use}{most}{link}",
+            "ranks: the page Ranks tells.{kinds}{use}{most}{link}",
             account=percent(case.share(bare)),
             share=percent(bare / total_ns),
             kinds=_kinds(found, bare),
@@ -127,7 +127,7 @@ def _late(case: RuleContext, rows: I64, claim: intervals.Set, rate: float) -> Ru
         explanation=say(
             "Even the fastest large one moves {rate:,.3g} GB/s only, in all steps, while operators "
             "here move {memory:,.3g} GB/s. Other ranks come later because they have more to do, or "
-            "the network is slow: the recordings of the other ranks tell, in the distributed view.",
+            "the network is slow: the recordings of the other ranks tell, on the page Ranks.",
             rate=rate,
             memory=(collectives_without_device.host_memory(case.trace) or 0.0) / 1e9,
         ),
@@ -146,7 +146,7 @@ def _late(case: RuleContext, rows: I64, claim: intervals.Set, rate: float) -> Ru
         ),
         code=_EVENLY,
         source=case.source(case.ops(r"^c10d::")),
-        lacks=(say("the other ranks: the distributed view compares them"),),
+        lacks=(say("the other ranks: the page Ranks compares them"),),
     )
 
 

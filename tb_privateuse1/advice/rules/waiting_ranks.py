@@ -59,7 +59,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         change=case.change("rank_waits=0"),
         confidence="medium",
-        lacks=(say("the other ranks: the distributed view compares them"),),
+        lacks=(say("the other ranks: the page Ranks compares them"),),
     )
 
 
@@ -73,7 +73,7 @@ RULE = Rule(
     ),
     why=say("All ranks are as slow as the slowest."),
     fix=say(
-        "Open the distributed view for the rank that the others wait for, and its advice: uneven "
+        "Open the page Ranks for the rank that the others wait for, and its advice: uneven "
         "data, a slower host, a checkpoint written by one rank."
     ),
     threshold=say("{least} of the step: networks vary by that much.", least=exact_percent(USUAL)),

@@ -36,6 +36,17 @@ Content = Literal["kernels", "calls", "modules", "functions", "memory", "counter
 """What only some recordings have: device activities, calls of the device's runtime, modules or
 annotations, Python frames, memory events, counters."""
 
+AbsenceReason = Literal["not_asked", "nothing_came", "format"]
+"""``not_asked``: its option was not set, or that is not known; ``nothing_came``: it was, and the
+recording has no such events; ``format``: files of this format have none."""
+
+_OPTIONS: dict[Content, str] = {
+    "memory": "profile_memory",
+    "modules": "with_modules",
+    "functions": "with_stack",
+}
+"""The profiler's options that record what a recording may lack."""
+
 RecordingKind = Literal[
     "steady", "partly_steady", "startup", "compilation", "capture", "joined", "empty"
 ]
@@ -113,6 +124,13 @@ class RecordingSummary(Struct, frozen=True):
     """Median time from the start of an iteration to that of the next; null of fewer than two."""
 
 
+class Absence(Struct, frozen=True):
+    """A lack of something that an option of the profiler records."""
+
+    content: Content
+    reason: AbsenceReason
+
+
 _MOST_NAMES = 500
 """As many steps as the overview lists by default."""
 
@@ -128,6 +146,22 @@ def contents(trace: Trace) -> tuple[Content, ...]:
         "counters": len(trace.counter_series) > 0,
     }
     return tuple(name for name, present in has.items() if present)
+
+
+def absent_contents(trace: Trace, *, has_memory: bool = True) -> tuple[Absence, ...]:
+    """Return what the recording lacks that an option records, and why.
+
+    ``has_memory`` is of its format.
+    """
+    has, asked = contents(trace), trace.meta.profiler
+    reasons: dict[Content, AbsenceReason] = {
+        content: "nothing_came" if asked.get(option) else "not_asked"
+        for content, option in _OPTIONS.items()
+        if content not in has
+    }
+    if "memory" in reasons and not has_memory:
+        reasons["memory"] = "format"
+    return tuple(Absence(content, reason) for content, reason in reasons.items())
 
 
 @memoize

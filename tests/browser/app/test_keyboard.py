@@ -137,6 +137,31 @@ def test_the_timeline_by_arrows(dashboard: Dashboard) -> None:
     expect(dashboard.get("timeline-details")).to_have_count(0)
 
 
+def test_arrows_walk_the_timeline_while_nothing_has_the_focus(dashboard: Dashboard) -> None:
+    settled(dashboard.open(run="ddp", view="timeline"))
+    dashboard.page.keyboard.press("ArrowRight")
+    expect(dashboard.shows("details-name")).to_have_text("ProfilerStep#0")
+    dashboard.page.keyboard.press("ArrowRight")
+    expect(dashboard.get("details-name")).to_have_text("ProfilerStep#1")
+
+
+def test_escape_leaves_a_filter_to_where_the_focus_was(dashboard: Dashboard) -> None:
+    settled(dashboard.open(run="ddp", view="kernels"))
+    grid = dashboard.get("table-kernels").get_by_role("grid")
+    grid.focus()
+    dashboard.page.keyboard.press("/")
+    expect(dashboard.get("filter")).to_be_focused()
+    dashboard.page.keyboard.press("Escape")
+    expect(grid).to_be_focused()
+    settled(dashboard.open(run="ddp", view="timeline"))
+    tracks = dashboard.inside.locator(".timecanvas")
+    tracks.focus()
+    dashboard.page.keyboard.press("/")
+    expect(dashboard.get("timeline-search")).to_be_focused()
+    dashboard.page.keyboard.press("Escape")
+    expect(tracks).to_be_focused()
+
+
 def test_charts_by_keys(dashboard: Dashboard) -> None:
     """A bar is told as it is reached, and chosen; the table beside has the same in words."""
     settled(dashboard.open(run="ddp"))

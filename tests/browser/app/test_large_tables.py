@@ -21,6 +21,9 @@ ROWS = 30_000
 MOST_ROWS = 80
 """In the page: a screen, and a margin above and below."""
 
+MOST_PRINTED_ROWS = 2_000
+"""On paper; as use-grid.ts has it."""
+
 _SEEN = """table => {
     const scroller = table.querySelector(".scroller");
     const body = scroller.querySelector("tbody");
@@ -130,3 +133,18 @@ def test_who_types_keeps_the_field_while_the_server_looks(
     dashboard.rests()
     assert dashboard.state()["filter"] == "op7"
     assert all("op7" in row["name"] for row in dashboard.rows("operators").values())
+
+
+def test_paper_has_the_first_rows_and_says_so(dashboard: Dashboard) -> None:
+    table = dashboard.get("table-allocations")
+    rows = table.locator("tbody tr[data-key]")
+    dashboard.page.emulate_media(media="print")
+    expect(rows).to_have_count(MOST_PRINTED_ROWS)
+    expect(rows.last).to_have_attribute("aria-rowindex", str(MOST_PRINTED_ROWS + 1))
+    note = f"The first {MOST_PRINTED_ROWS:,} of {ROWS:,} allocations are printed"
+    expect(dashboard.get("printed-rows")).to_contain_text(note)
+    wide = table.locator(".scroller")
+    assert wide.evaluate("box => box.querySelector('table').offsetWidth <= box.offsetWidth")
+    dashboard.page.emulate_media(media="null")
+    expect(dashboard.get("printed-rows")).to_have_count(0)
+    assert rows.count() <= MOST_ROWS

@@ -63,6 +63,25 @@ def test_a_slow_rank_with_cause_and_victims(
     page.shows("rank-picker", value=SLOW)
 
 
+def test_the_summary_names_the_slow_rank_as_ranks_does(
+    visit: Callable[[Server], Dashboard], jobs: Server
+) -> None:
+    page = visit(jobs).open(run="slow")
+    culprit = page.get("waited-for-one")
+    expect(culprit).to_contain_text("Rank 4 (slow)")
+    cost = culprit.locator("[data-value]").inner_text()
+    page.get("to-ranks").click()
+    page.shows("page-distributed")
+    expect(page.get("culprit").locator(".cost")).to_have_text(cost)
+
+
+def test_the_summary_of_even_ranks_accuses_none(
+    visit: Callable[[Server], Dashboard], jobs: Server
+) -> None:
+    page = visit(jobs).open(run="even")
+    expect(page.get("waited-for-none")).to_contain_text("18.0 µs a step are not listed")
+
+
 def test_even_ranks_have_no_culprit(visit: Callable[[Server], Dashboard], jobs: Server) -> None:
     page = visit(jobs).open(run="even", view="distributed")
     least = jobs.plugin("distributed?run=even").json["least_cost_ns"]

@@ -1,4 +1,6 @@
 // English texts of the frame around all pages: navigation, top bar, dialogs.
+import type { Overview } from "../../api/types";
+
 export const frame = {
   brand: "PrivateUse1",
   title: "PrivateUse1 profiler",
@@ -108,6 +110,16 @@ export const emptyLogdir = {
   else: "What else was found",
 };
 
+type Reason = Overview["absent"][number]["reason"];
+const lackOf =
+  (what: string, option: string) =>
+  (reason: Reason): string =>
+    ({
+      not_asked: `${what} (${option})`,
+      nothing_came: `${what} (no events came, though ${option} was on)`,
+      format: `${what} (not in this format)`,
+    })[reason];
+
 /** The entries of the navigation, and the tabs of "where time goes". */
 export const entries = {
   summary: "Summary",
@@ -128,13 +140,14 @@ export const entries = {
   },
   drawings: { table: "Table", tree: "Tree", flame: "Flame graph", roofline: "Roofline" },
   /** What the recording lacks, and the option that records it. */
-  absent: (options: readonly string[]) => `Not recorded: ${options.join(", ")}`,
+  absent: "Not recorded: ",
+  comma: ", ",
   bring: {
-    memory: "memory (profile_memory)",
-    modules: "modules (with_modules)",
-    functions: "functions (with_stack)",
-    ranks: "other ranks (one file each)",
+    memory: lackOf("memory", "profile_memory"),
+    modules: lackOf("modules", "with_modules"),
+    functions: lackOf("functions", "with_stack"),
   },
+  otherRanks: "other ranks (one file each)",
   absentHelp: "How to record them",
   skip: "Skip to the page",
   unknownPage: (name: string) => `There is no page “${name}”. This is the summary.`,

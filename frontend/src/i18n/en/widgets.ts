@@ -63,6 +63,8 @@ export const table = {
   noMatch: (nouns: string) => `No ${nouns} match the filter.`,
   clear: "Clear it",
   filterOpens: "The filter opens what it finds",
+  printed: (printed: number, all: number, nouns: string) =>
+    `The first ${count(printed)} of ${count(all)} ${nouns} are printed; CSV on the page has all.`,
   saveShown: "Download what is shown, exact values in ns",
   save: "Download this table, exact values in ns",
   columns: "Columns",

@@ -1,4 +1,5 @@
 // Chinese texts of en/app.
+import type { Overview } from "../../api/types";
 import type * as english from "../en/app";
 import type { Translation } from "../translation";
 
@@ -95,6 +96,16 @@ export const emptyLogdir: Translation<typeof english.emptyLogdir> = {
   else: "其他发现",
 };
 
+type Reason = Overview["absent"][number]["reason"];
+const lackOf =
+  (what: string, option: string) =>
+  (reason: Reason): string =>
+    ({
+      not_asked: `${what}（${option}）`,
+      nothing_came: `${what}（已启用 ${option}，但没有事件）`,
+      format: `${what}（此格式没有）`,
+    })[reason];
+
 export const entries: Translation<typeof english.entries> = {
   summary: "总览",
   timeline: "时间线",
@@ -113,13 +124,14 @@ export const entries: Translation<typeof english.entries> = {
     functions: "函数",
   },
   drawings: { table: "表格", tree: "树", flame: "火焰图", roofline: "Roofline 图" },
-  absent: (options) => `未采集：${options.join("、")}`,
+  absent: "未采集：",
+  comma: "、",
   bring: {
-    memory: "内存（profile_memory）",
-    modules: "模块（with_modules）",
-    functions: "函数（with_stack）",
-    ranks: "其他 rank（每个一个文件）",
+    memory: lackOf("内存", "profile_memory"),
+    modules: lackOf("模块", "with_modules"),
+    functions: lackOf("函数", "with_stack"),
   },
+  otherRanks: "其他 rank（每个一个文件）",
   absentHelp: "如何采集",
   skip: "跳到页面内容",
   unknownPage: (name) => `没有名为“${name}”的页面，现显示总览。`,

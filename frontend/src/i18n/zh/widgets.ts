@@ -65,6 +65,7 @@ export const table: Translation<typeof english.table> = {
   noMatch: (nouns) => `${spaced("没有符合筛选条件的", named(nouns))}。`,
   clear: "清除筛选",
   filterOpens: "筛选时，匹配的行会自动展开",
+  printed: (printed, all) => `共 ${count(all)} 行，只打印前 ${count(printed)} 行；页面上的 CSV 含全部。`,
   saveShown: "下载当前显示的内容，含精确值（ns）",
   save: "下载此表格，含精确值（ns）",
   columns: "列",

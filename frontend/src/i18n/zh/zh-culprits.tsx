@@ -67,4 +67,13 @@ export const culprits: Translation<typeof english.culprits> = {
   timeline: "时间线",
   overview: "总览",
   more: (list, n) => `${list} 等，另有 ${count(n)} 段`,
+  compareAll: (n) => `对比 ${count(n)} 个 rank`,
+  comparing: (done, all) => `正在对比各个 rank：已读取 ${count(done)} / ${count(all)} …`,
+  again: "重试",
+  notShown: "从这些采集看不出 rank 之间是否互相等待。",
+  ranksPage: "Rank",
+  comma: "：",
+  between: "；",
+  end: "。",
+  moreCauses: (n) => `以及另外 ${count(n)} 个原因`,
 };

@@ -1,16 +1,13 @@
 // Who the other ranks wait for beyond chance: who, what takes longer, the evidence, and who waits.
 import type { Culprit, Distributed as Result } from "../../api/types";
 import { duration, exactDuration } from "../../lib/format";
-import { ranges } from "../../lib/ranges";
 import { culprits as texts } from "../../i18n/culprits";
 import { linkProps, ofRank } from "../../state/links";
 import { state } from "../../state/url";
+import { costOf, listed, nameOf, noneFound } from "../shared/culprit-texts";
 import { Fact } from "../shared/finding-parts";
 import "./culprits.css";
 
-/** Fewer steps cannot tell a lasting difference from chance. */
-const LEAST_STEPS = 3;
-const MOST_RANGES = 8;
 /** A smaller probability says no more: the hypothesis of chance is a model. */
 const MOST_JOBS = 1e6;
 /** Ranks with links to their own pages; the others are in the table. */
@@ -36,15 +33,12 @@ export function Culprits({ result }: { result: Result }) {
   );
 }
 
-/** Nothing found means something only if ranks met each other in enough steps. */
 function None({ result }: { result: Result }) {
-  const met = result.rows.filter((row) => row.synchronizing_ns !== null);
-  if (met.length < 2 || result.least_cost_ns === null) return null;
-  // Of one chosen step, the rows do not tell how many there are.
-  const enough = state.value.step !== null || met.every((row) => row.steps >= LEAST_STEPS);
+  const text = noneFound(result, state.value.step !== null);
+  if (text === null) return null;
   return (
     <p class="muted" data-testid="no-culprits" data-value={result.least_cost_ns}>
-      {enough ? texts.none(duration(result.least_cost_ns)) : texts.fewSteps(LEAST_STEPS)}
+      {text}
     </p>
   );
 }
@@ -68,7 +62,7 @@ function Row({ culprit: one, idle }: RowProps) {
       <header>
         <b>{nameOf(one)}</b> <span class="kind">{texts.kinds[kind]}</span>{" "}
         <span class="cost" title={cost === null ? undefined : exactDuration(cost)}>
-          {cost === null ? texts.noCost : texts.cost(duration(cost))}
+          {costOf(one)}
         </span>
       </header>
       <dl class="facts">
@@ -133,14 +127,6 @@ function Cause({ culprit: one, idle }: RowProps) {
   );
 }
 
-function nameOf(one: Culprit): string {
-  const ranks = listed(one.ranks);
-  if (one.kind === "node" && one.host !== null) return texts.host(one.host, ranks);
-  if (one.kind !== "missing" && one.group !== null) return texts.group(one.group, ranks);
-  const name = texts.ranks(ranks, one.ranks.length);
-  return one.host === null ? name : `${name} ${texts.onHost(one.host)}`;
-}
-
 function evidenceOf(one: Culprit): string {
   const jobs = Math.min(10 ** Math.max(Math.floor(-Math.log10(Math.max(one.p_value, 1e-300))), 1), MOST_JOBS);
   const { excess_ns: excess, excess_bound_ns: bound } = one;
@@ -150,12 +136,6 @@ function evidenceOf(one: Culprit): string {
   const what = texts.excess(duration(excess), duration(bound), one.kind === "link");
   const text = texts.evidence(what, one.steps, one.of_steps, jobs);
   return bound < excess ? text : `${text} ${texts.uncertain(one.of_steps)}`;
-}
-
-function listed(ranks: readonly number[]): string {
-  const all = ranges(ranks);
-  const shown = all.slice(0, MOST_RANGES).join(", ");
-  return all.length > MOST_RANGES ? texts.more(shown, all.length - MOST_RANGES) : shown;
 }
 
 const MOST_LETTERS = 60;

@@ -1,4 +1,5 @@
-// Who has read the traces of this server, how fast, and what it would cost here.
+// Who has read the traces of this server, how fast, and what it would cost here: of a cluster, or where
+// that took long.
 import { useEffect, useState } from "preact/hooks";
 import { fetchExtras } from "../../api/client";
 import type { EngineUse } from "../../api/types";
@@ -10,19 +11,19 @@ const NS = 1e9;
 /** Who waits for longer hears of clusters, as with `ingest`. */
 const LONG_S = 60;
 
-/** The sentences about what was read; none if nothing was read since the server started. */
+/** The sentences about what was read; none if nothing was read since the server started, or this machine
+ * did it before anybody asks how. */
 export function engineTexts(use: EngineUse | null, localReaders: number): string[] {
-  if (!use) return [];
+  if (!use || (use.engine === "local" && use.seconds <= LONG_S)) return [];
   const seconds = Math.max(use.seconds, 1e-3);
   const speed = rate(use.bytes / seconds);
   const atATime = (use.reader_seconds / seconds).toFixed(1);
   const said = [
     texts[use.engine](texts.traces(use.traces), bytes(use.bytes), duration(seconds * NS), speed, atATime),
   ];
-  if (use.engine === "dask")
-    said.push(texts.here(duration((use.reader_seconds / localReaders) * NS), localReaders));
-  else if (seconds > LONG_S) said.push(texts.switch);
-  return said;
+  const isCluster = use.engine === "dask";
+  const here = (): string => texts.here(duration((use.reader_seconds / localReaders) * NS), localReaders);
+  return [...said, isCluster ? here() : texts.switch];
 }
 
 export function EngineLine() {

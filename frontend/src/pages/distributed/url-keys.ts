@@ -1,4 +1,4 @@
-// The URL keys of the distributed page.
+// The URL keys of the page *Ranks*.
 import { TABLE_KEYS, text } from "../../state/url-key";
 
 export const DISTRIBUTED_KEYS = {

@@ -1,4 +1,4 @@
-// The segments of a memory snapshot: a bar for each, its blocks by category, free parts hatched.
+// The segments of a memory snapshot: a bar for each, its blocks by category, free parts dotted.
 import { useState } from "preact/hooks";
 import type { MemorySegment, MemorySegments, RefusedAllocation, SegmentPiece } from "../../api/types";
 import { bytes, percent } from "../../lib/format";

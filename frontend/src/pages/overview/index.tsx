@@ -14,6 +14,7 @@ import { RooflineThumbnail } from "./roofline-thumbnail";
 import { Serving } from "./serving";
 import { Steps } from "./steps";
 import { VerdictLine } from "./verdict-line";
+import { WaitedFor } from "./waited-for";
 import { AccountWithPath } from "./account-with-path";
 import { Card } from "../shared/card";
 import { Findings } from "../shared/load-states";
@@ -46,6 +47,7 @@ export function Overview({ selected, base }: PageProps) {
           </div>
         )}
       </Card>
+      <WaitedFor selected={selected} />
       <TopFindings selected={selected} limit={limitOf(now)} />
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
       <Card lines={3} resource={step === null ? { ...now, loaded: { status: "ready", value: base } } : now}>

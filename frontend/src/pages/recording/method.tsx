@@ -156,10 +156,15 @@ function LimitRow({ limit: l }: { limit: Limit }) {
       <td class="number">{percent(l.share)}</td>
       <td class="number" title={l.bound_ns === null ? "" : exactDuration(l.bound_ns)}>
         {l.bound_ns === null ? MISSING : `± ${duration(l.bound_ns)}`}
+        {l.bound_ns !== null && <div class="muted small">{boundKind(l.code)}</div>}
       </td>
     </tr>
   );
 }
+
+/** What the bound of a limit is of: bounds that add up are no match for one of a sum. */
+const boundKind = (code: string): string =>
+  (texts.boundKinds as Readonly<Record<string, string>>)[code] ?? "";
 
 function show(code: string | null): void {
   const element = document.getElementById(`advice-${code}`);

@@ -5,6 +5,7 @@ import { store, stored } from "../../preference";
 import { linkProps } from "../../state/links";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { useLeaveField } from "../../widgets/controls/leave-field";
 import { Popover } from "../../widgets/controls/popover";
 import { patternOf } from "./flame-rows";
 import "./flame-controls.css";
@@ -22,10 +23,12 @@ export function useSearch(): [string, (text: string) => void] {
 
 /** What is typed stands out at once; it is in the URL when it is complete. */
 export function Search({ text, set }: { text: string; set: (text: string) => void }) {
+  const { onFocus, leave } = useLeaveField();
   return (
     <input
       type="search"
       data-filter
+      onFocus={onFocus}
       data-testid="flame-search"
       value={text}
       placeholder={texts.find}
@@ -35,10 +38,10 @@ export function Search({ text, set }: { text: string; set: (text: string) => voi
       onInput={(e) => set(e.currentTarget.value)}
       onChange={() => go({ filter: text.trim() || null }, "replace")}
       onKeyDown={(e) => {
-        if (e.key === "Escape") {
-          set("");
-          go({ filter: null }, "replace");
-        }
+        if (e.key !== "Escape") return;
+        if (!text) leave(e.currentTarget);
+        set("");
+        go({ filter: null }, "replace");
       }}
     />
   );

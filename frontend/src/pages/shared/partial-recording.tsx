@@ -1,5 +1,5 @@
 // What a page shows of a recording that has nothing for it: a memory snapshot, a memory
-// timeline, or the dump of a flight recorder, without a trace beside it.
+// timeline, or the dump of a flight recorder, without a trace beside it; or a file without events.
 import type { Overview } from "../../api/types";
 import { t } from "../../i18n";
 import { linkProps } from "../../state/links";
@@ -9,6 +9,8 @@ const SHOWN_BY = {
   snapshot_alone: "memory",
   memory_timeline_alone: "memory",
   flight_recorder_alone: "distributed",
+  no_events: "recording",
+  nothing_read: "recording",
 } as const;
 
 export type Partial = keyof typeof SHOWN_BY;

@@ -7,6 +7,7 @@ import type { Selected } from "../../state/selection";
 import { useLatestCallback } from "../../lib/use-latest-callback";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { useLeaveField } from "../../widgets/controls/leave-field";
 import { Segmented } from "../../widgets/controls/segmented";
 import type { ShowItem } from "./details-panel";
 import "../../widgets/table/filter-box.css";
@@ -92,6 +93,7 @@ export function SearchBox({
   show: ShowItem;
 }) {
   const { found, late } = search;
+  const { onFocus, leave } = useLeaveField();
   const showLate = useLatestCallback((item: Item): void => {
     search.lateShown();
     show(item);
@@ -109,11 +111,12 @@ export function SearchBox({
         aria-label={t.timeline.search}
         value={find ?? ""}
         onInput={(e) => go({ find: e.currentTarget.value || null }, "replace")}
+        onFocus={onFocus}
         onKeyDown={(e) => {
           if (e.key === "Enter") search.next(e.shiftKey ? -1 : 1, show);
           else if (e.key === "Escape") {
             go({ find: null }, "replace");
-            e.currentTarget.blur();
+            leave(e.currentTarget);
           } else return;
           e.preventDefault();
           e.stopPropagation();

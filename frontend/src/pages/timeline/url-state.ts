@@ -84,10 +84,17 @@ function parseCamera(text: string | null): Camera | null {
   return range && { start: range.start, stop: range.end };
 }
 
+export const ARROWS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+
+/** Not by instanceof: TensorBoard's page has a class of its own. */
+const isBody = (target: EventTarget | null): boolean => (target as Element | null)?.tagName === "BODY";
+
 export function useKeys(keys: Record<string, () => void>): void {
   const act = useLatestCallback((event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const action = keys[event.key];
+    // An arrow belongs to what has the focus, and to the tracks if nothing has.
+    if (ARROWS.includes(event.key) && (event.shiftKey || !isBody(event.target))) return;
     if (!action || isTyping(event.target) || isCovered()) return;
     action();
     event.preventDefault();

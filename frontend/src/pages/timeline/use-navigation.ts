@@ -11,7 +11,7 @@ import { tracksBetween, type Area } from "../../widgets/timeline/selection-area"
 import { itemText, spotOf, type ItemSpot } from "./details-panel";
 import { extent, itemAt, placeOf, spotAt } from "./rectangles";
 import type { SearchState } from "./search-box";
-import { useKeys, type CameraState } from "./url-state";
+import { ARROWS, useKeys, type CameraState } from "./url-state";
 import type { SelectedItem } from "./use-item";
 import { betweenMarks, type Marks } from "./use-marks";
 import { unfold, type Tracks } from "./use-tracks";
@@ -161,6 +161,7 @@ export function useShortcuts(parts: Shortcuts): void {
     ...(area && state.value.event === null && { Escape: () => pick(null) }),
     "[": () => showLink(linked?.operator ?? linked?.launch ?? linked?.forward),
     "]": () => showLink(linked?.kernels[0] ?? linked?.backward[0]),
+    ...Object.fromEntries(ARROWS.map((key) => [key, () => navigation.walk(key)])),
     n: () => search.next(1, zoomTo),
     N: () => search.next(-1, zoomTo),
   });

@@ -2,6 +2,7 @@
 import { fieldName, type Field } from "../../lib/filter";
 import { t } from "../../i18n";
 import { useDebounce } from "../controls/debounce";
+import { useLeaveField } from "../controls/leave-field";
 import "./filter-box.css";
 
 interface FilterBoxProps {
@@ -19,6 +20,7 @@ const SETTLE_MS = 250;
 
 export function FilterBox({ columns, value, error, noun, onInput, onSettled }: FilterBoxProps) {
   const later = useDebounce(SETTLE_MS);
+  const { onFocus, leave } = useLeaveField();
   const change = (text: string): void => {
     onInput(text);
     later(() => onSettled(text.trim() || null));
@@ -39,10 +41,11 @@ export function FilterBox({ columns, value, error, noun, onInput, onSettled }: F
         placeholder={t.table.placeholder(example)}
         title={t.table.filterHelp(columns.map((c) => fieldName(c.key)))}
         onInput={(e) => change(e.currentTarget.value)}
+        onFocus={onFocus}
         onKeyDown={(e) => {
           if (e.key !== "Escape") return;
           if (value) change("");
-          else e.currentTarget.blur();
+          else leave(e.currentTarget);
           e.preventDefault();
         }}
       />

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useId, useMemo, useState } from "preact/hooks";
 import { csv } from "../../lib/csv";
 import { download } from "../../lib/dom";
+import { printing } from "../../lib/printing";
 import { t } from "../../i18n";
 import {
   columnsInUse,
@@ -82,7 +83,7 @@ export function Table<Row>(props: TableProps<Row>) {
         <div class="scroller" ref={grid.scroller} onScroll={grid.onScroll}>
           <table
             ref={grid.grid}
-            style={{ minWidth: `${visible.reduce((sum, c) => sum + c.width, 0)}px` }}
+            style={printing.value ? {} : { minWidth: `${visible.reduce((sum, c) => sum + c.width, 0)}px` }}
             tabIndex={0}
             role={tree ? "treegrid" : "grid"}
             aria-rowcount={order.length + 1}
@@ -96,6 +97,9 @@ export function Table<Row>(props: TableProps<Row>) {
               <Foot columns={visible} rows={rows} {...totalsOf(shown, rows.length, tree !== undefined)} />
             )}
           </table>
+          {printing.value && last < order.length && (
+            <p data-testid="printed-rows">{t.table.printed(last, order.length, nouns)}</p>
+          )}
           {order.length === 0 && (
             <NoRows
               rows={rows.length}
@@ -217,7 +221,7 @@ function SortableHead<Row>({ props, columns, keys }: SortableHeadProps<Row>) {
     <>
       <colgroup>
         {columns.map((c, i) => (
-          <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />
+          <col key={c.key} style={i === 0 || printing.value ? {} : { width: `${c.width}px` }} />
         ))}
       </colgroup>
       <Head
@@ -268,7 +272,7 @@ function Body<Row>({ props, columns, shown, grid: { active, first, last }, id }:
           />
         );
       })}
-      <Gap rows={order.length - last} />
+      {!printing.value && <Gap rows={order.length - last} />}
     </tbody>
   );
 }

@@ -1,11 +1,14 @@
 // The grid of a table: the rows that are drawn, the active row, and the keyboard.
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { printing } from "../../lib/printing";
 import type { Tree } from "./columns";
 import { ROW_PX } from "./rows";
 
 /** Rows above and below the visible ones that are drawn too, so that scrolling shows no gap. */
 const MARGIN_ROWS = 12;
+/** Some 40 pages of paper; a document has all rows as CSV. */
+const MOST_PRINTED_ROWS = 2000;
 
 interface GridRows<Row> {
   rows: readonly Row[];
@@ -27,8 +30,7 @@ export function useGrid<Row>(shown: GridRows<Row>) {
   const [active, setActive] = useState(-1);
   const { scroller, view, onScroll } = useScroll();
   const grid = useRef<HTMLTableElement>(null);
-  const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN_ROWS);
-  const last = Math.min(order.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN_ROWS);
+  const [first, last] = drawn(view, order.length);
 
   useSelected(scroller, shown);
   const move = (to: number): void => {
@@ -66,6 +68,13 @@ export function useGrid<Row>(shown: GridRows<Row>) {
     else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
   };
   return { scroller, grid, active, first, last, onScroll, onKeyDown };
+}
+
+/** The rows to draw: on paper all, up to a bound. */
+function drawn({ top, height }: { top: number; height: number }, rows: number): [number, number] {
+  if (printing.value) return [0, Math.min(rows, MOST_PRINTED_ROWS)];
+  const last = Math.min(rows, Math.ceil((top + height) / ROW_PX) + MARGIN_ROWS);
+  return [Math.max(0, Math.floor(top / ROW_PX) - MARGIN_ROWS), last];
 }
 
 /** Scrolls as little as shows the row. */

@@ -10,11 +10,11 @@ test("nothing was read, nothing is said", () => {
   expect(engineTexts(null, 2)).toEqual([]);
 });
 
-test("this machine is said with its speed, and the switch only where it takes long", () => {
-  expect(engineTexts(use, 2)).toEqual([
-    "This machine read 64 traces, 11.4 MiB, in 10.0 s (1.20 MB/s), 1.8 at a time.",
-  ]);
-  expect(engineTexts({ ...use, seconds: 90, reader_seconds: 180 }, 2)[1]).toContain("TB_PRIVATEUSE1_ENGINE");
+test("this machine is said with its speed and the switch only where it takes long", () => {
+  expect(engineTexts(use, 2)).toEqual([]);
+  const long = engineTexts({ ...use, seconds: 90, reader_seconds: 180 }, 2);
+  expect(long[0]).toBe("This machine read 64 traces, 11.4 MiB, in 90.0 s (133 kB/s), 2.0 at a time.");
+  expect(long[1]).toContain("TB_PRIVATEUSE1_ENGINE");
 });
 
 test("a cluster is said with what it would cost here", () => {

@@ -6,7 +6,12 @@ import pytest
 
 from tb_privateuse1.advice.judged_trace import JudgedTrace
 from tb_privateuse1.analysis.recording.judged_part import judged_part
-from tb_privateuse1.analysis.recording.summary import RecordingSummary, contents, summary
+from tb_privateuse1.analysis.recording.summary import (
+    RecordingSummary,
+    absent_contents,
+    contents,
+    summary,
+)
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -140,3 +145,13 @@ def test_a_recording_has_what_its_program_left_in_it() -> None:
     with run.step(), run.frame("model.py(7): forward"), run.frame("nn.Module: Linear_0"):
         run.op("aten::mm", 10, kernel=5)
     assert contents(run.trace()) == ("kernels", "calls", "modules", "functions")
+
+
+def test_a_lack_says_whether_its_option_was_set() -> None:
+    trace = make.trace(make.op("aten::mm", 0, 10), profile_memory=1, with_stack=0)
+    assert [(one.content, one.reason) for one in absent_contents(trace)] == [
+        ("memory", "nothing_came"),
+        ("modules", "not_asked"),
+        ("functions", "not_asked"),
+    ]
+    assert absent_contents(trace, has_memory=False)[0].reason == "format"

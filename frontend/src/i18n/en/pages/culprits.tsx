@@ -69,4 +69,14 @@ export const culprits = {
   timeline: "timeline",
   overview: "summary",
   more: (list: string, n: number) => `${list} and ${count(n)} more`,
+  /** The line of the summary. */
+  compareAll: (n: number) => `compare ${count(n)} ranks`,
+  comparing: (done: number, all: number) => `Comparing the ranks: ${count(done)} of ${count(all)} read …`,
+  again: "again",
+  notShown: "Whether ranks wait for each other does not show in these recordings.",
+  ranksPage: "Ranks",
+  comma: ": ",
+  between: "; ",
+  end: ". ",
+  moreCauses: (n: number) => `and ${plural(n, "more cause")}`,
 };

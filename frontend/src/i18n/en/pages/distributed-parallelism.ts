@@ -1,4 +1,4 @@
-// English texts of the distributed page's tables of process groups, nodes and stages.
+// English texts of the page *Ranks*'s tables of process groups, nodes and stages.
 import { count } from "../../count";
 
 export const parallelism = {

@@ -1,4 +1,4 @@
-// English texts of the distributed page: all ranks of a run.
+// English texts of the page *Ranks*: all ranks of a run.
 import type { ComponentChildren } from "preact";
 import type { Grid } from "../../../api/types";
 import { count, plural } from "../../count";

@@ -53,7 +53,8 @@ export const method = {
   deviceTimeHelp:
     "The bound is the smaller of two. The worst case adds the bounds of all durations. The statistical one " +
     "lets errors of different work cancel out in part: two standard deviations.",
-  twoBounds: (worst: string, statistical: string) => `worst case ${worst}, statistical ${statistical}`,
+  twoBounds: (worst: string, statistical: string) =>
+    `sum of worst cases ${worst}, statistical ${statistical}`,
   allStarts: "All starts together",
   latencyShift: "from the launch latency",
   allStartsHelp:
@@ -74,7 +75,16 @@ export const method = {
   limit: "Limit",
   why: "Why",
   accountsFor: "Accounts for",
-  accountsForHelp: "The bound of these activities' time; of the launch latency, the shift of all starts.",
+  accountsForHelp:
+    "How far off this limit alone may put these activities. Errors that are added are the worst case: they may " +
+    "exceed the bound of the device time, in which errors of different work cancel out in part.",
+  boundKinds: {
+    hidden_durations: "of their device time",
+    caught_up: "of their device time",
+    backlog: "errors of all starts added",
+    resolution: "a tick for each, added",
+    latency: "shift of all starts",
+  },
   whatHelps: "What helps",
   changes: "What to change",
   changesNote: "what helps most first",

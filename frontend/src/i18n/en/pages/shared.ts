@@ -145,6 +145,8 @@ export const partialRecording = {
   memory_timeline_alone:
     "What was allocated when is on the page Memory, sums by category on the page Counters.",
   flight_recorder_alone: "Which rank did not join which collective is on the page Ranks.",
+  no_events: "What is known of the file is on the page Recording.",
+  nothing_read: "What is known of the file is on the page Recording.",
 };
 
 /** What the selectors of run, rank, span and step offer. */

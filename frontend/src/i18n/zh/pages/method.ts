@@ -43,7 +43,7 @@ export const method: Translation<typeof english.method> = {
   sumOfDurations: "各活动时长之和",
   deviceTimeHelp:
     "误差界取两者中较小的一个。最坏情形为各时长误差界之和；统计误差界（两倍标准差）计入不同工作的误差部分相互抵消。",
-  twoBounds: (worst, statistical) => `最坏情形 ${worst}，统计 ${statistical}`,
+  twoBounds: (worst, statistical) => `最坏情形之和 ${worst}，统计 ${statistical}`,
   allStarts: "所有开始时刻共同偏移",
   latencyShift: "来自启动延迟",
   allStartsHelp: "启动延迟的误差使所有开始时刻偏移相同的时间。时长、总和以及两个活动之间的时间不受其影响。",
@@ -62,7 +62,15 @@ export const method: Translation<typeof english.method> = {
   limit: "限制",
   why: "原因",
   accountsFor: "所致误差",
-  accountsForHelp: "这些活动总时间的误差界；对启动延迟，为所有开始时刻的共同偏移。",
+  accountsForHelp:
+    "仅此限制可使这些活动偏差多少。相加的误差是最坏情形：可能大于设备时间的误差界，后者中不同工作的误差会部分抵消。",
+  boundKinds: {
+    hidden_durations: "其设备时间的误差",
+    caught_up: "其设备时间的误差",
+    backlog: "所有开始时刻的误差之和",
+    resolution: "每个一个时钟刻度，相加",
+    latency: "所有开始时刻的共同偏移",
+  },
   whatHelps: "改进方法",
   changes: "可作的改动",
   changesNote: "最有效的在前",

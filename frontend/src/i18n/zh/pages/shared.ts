@@ -119,6 +119,8 @@ export const partialRecording: Translation<typeof english.partialRecording> = {
   snapshot_alone: "分配了哪些内存、由哪一行分配，见“内存”页面。",
   memory_timeline_alone: "内存的分配见“内存”页面；按类别的总和见“计数器”页面。",
   flight_recorder_alone: "哪个 rank 没有参加哪个集合通信，见“Rank”页面。",
+  no_events: "该文件的已知信息见“采集信息”页面。",
+  nothing_read: "该文件的已知信息见“采集信息”页面。",
 };
 
 export const selectorChoices: Translation<typeof english.selectorChoices> = {
