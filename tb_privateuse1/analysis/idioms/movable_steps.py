@@ -102,10 +102,16 @@ def _padded(calls: FollowedCalls) -> Costly:
         elements = 0 if known is None else _with_zeros(known)
         found = calls.readers(at, elements) if elements else None
         reader = calls.at(found[0]) if found and len(found) == 1 else None
-        if found and reader is not None and reader.word in _CONVOLUTIONS:
+        if found and reader is not None and _convolves(reader, elements):
             shares[at] = 1.0
             readers += found
     return costly(calls, shares, readers)
+
+
+def _convolves(known: Known, elements: int) -> bool:
+    """Return whether a call is a convolution of a tensor of this many elements, not with it."""
+    x = known.call.optional(0)
+    return known.word in _CONVOLUTIONS and x is not None and x.numel == elements
 
 
 def _with_zeros(known: Known) -> int:
