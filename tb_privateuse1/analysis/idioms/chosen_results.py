@@ -153,15 +153,16 @@ def _read_share(trace: Trace, calls: FollowedCalls, at: int, elements: int) -> f
 
 def _rounds(calls: FollowedCalls, at: int, count: int, elements: int) -> list[int]:
     """Return the places of a number of equal rounds ahead of one, each on rows alone; else none."""
+    last = calls.at(at - 1) if at else None
+    if last is None or last.made != elements:
+        return []
     for length in range(1, _LONGEST + 1):
         first = at - count * length
         if first < calls.first_of(at):
             return []
         if all(calls.at(one) is calls.at(one + length) for one in range(first, at - length)):
             places = list(range(first, at))
-            last = calls.at(at - 1)
-            ends = last is not None and last.made == elements
-            return places if ends and all(_is_on_rows(calls.at(one)) for one in places) else []
+            return places if all(_is_on_rows(calls.at(one)) for one in places) else []
     return []
 
 
