@@ -20,6 +20,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import starts_with
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import OPERATOR
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -38,8 +39,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """
     ops = case.trace.ops
     steps = case.ops(_STEP)
-    is_step = np.zeros(len(ops), np.bool_)
-    is_step[steps] = True
+    is_step = mask_of(steps, len(ops))
     children = _children(case, is_step)
     if not len(steps) or len(children) < _MANY * len(steps):
         return
