@@ -31,6 +31,7 @@ MODULES = (
     "right_on_device",
     "right_later",
     "right_last",
+    "right_unlike",
 )
 STEPS = 4
 """Recorded steps."""

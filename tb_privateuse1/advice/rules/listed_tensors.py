@@ -56,7 +56,8 @@ RULE = Rule(
     fix=say(
         "Keep data as tensors or arrays: convert once when it is loaded, torch.from_numpy for "
         "arrays, slices of one tensor for rows of a batch, one tensor with offsets for rows of any "
-        "length."
+        "length. NumPy reads a list that is new in each step about five times as fast: "
+        "torch.from_numpy(np.array(rows))."
     ),
     threshold=say("{least} of the step.", least=exact_percent(ONE_PLACE)),
     reference=say("torch.from_numpy and torch.as_tensor share memory with an array."),

@@ -208,6 +208,10 @@ def _priced(
     again = np.where(backward, _RECOMPUTED, 1.0)
     computed = again * flops / np.where(rate > 0, _OF_PRODUCTS * rate, 1.0) * 1e9
     fused = np.rint(np.maximum(moved, computed)).astype(np.int64)
+    # With few keys for each query, the products read other tensors most of their time, as before.
+    few = outside > passes / 2
+    kept = np.where(few, duration * (outside / np.maximum(passes, 1)), 0)
+    fused = np.maximum(fused, np.rint(kept).astype(np.int64))
     return Attentions(
         softmax=center,
         first=first,

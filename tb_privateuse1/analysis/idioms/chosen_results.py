@@ -8,9 +8,12 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.equal_rows import works_on_rows
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, followed_calls
 from tb_privateuse1.analysis.idioms.taken_parts import strided_calls, taken_part
+from tb_privateuse1.analysis.operators.module_of import has_modules
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, UnknownWork
+from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import F64, I64
 
 MOST_CHOSEN = 1 / 2
@@ -52,6 +55,8 @@ def chosen_rounds(trace: Trace) -> Chosen:
         if len(parts) < 2:
             continue
         places = _rounds(calls, at, len(parts), parts[0])
+        if _calls_one_module(trace, calls, places, len(parts)):
+            continue
         read = _read_share(trace, calls, at, sum(parts)) if places else 1.0
         if read <= MOST_CHOSEN:
             joins.append(at)
@@ -148,16 +153,34 @@ def _read_share(trace: Trace, calls: FollowedCalls, at: int, elements: int) -> f
 
 def _rounds(calls: FollowedCalls, at: int, count: int, elements: int) -> list[int]:
     """Return the places of a number of equal rounds ahead of one, each on rows alone; else none."""
+    last = calls.at(at - 1) if at else None
+    if last is None or last.made != elements:
+        return []
     for length in range(1, _LONGEST + 1):
         first = at - count * length
         if first < calls.first_of(at):
             return []
         if all(calls.at(one) is calls.at(one + length) for one in range(first, at - length)):
             places = list(range(first, at))
-            last = calls.at(at - 1)
-            ends = last is not None and last.made == elements
-            return places if ends and all(_is_on_rows(calls.at(one)) for one in places) else []
+            return places if all(_is_on_rows(calls.at(one)) for one in places) else []
     return []
+
+
+def _calls_one_module(trace: Trace, calls: FollowedCalls, places: list[int], count: int) -> bool:
+    """Return whether each round calls the same module: then it reads what the one before made.
+
+    Modules of a choice differ. Without frames of modules that is not known.
+    """
+    if not places or not has_modules(trace):
+        return False
+    frames, rows = trace.frames, calls.rows[np.array(places)]
+    inner = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))
+    frame = lookup(inner, trace.ops.frame[rows], NONE)
+    name = lookup(frames.name, frame, NONE)
+    # A column for each place of a round.
+    distinct = [len(groupby.distinct_values(one)) for one in name.reshape(count, -1).T]
+    called = [len(groupby.distinct_values(one)) for one in frame.reshape(count, -1).T]
+    return max(distinct) == 1 and max(called) == count
 
 
 def _is_on_rows(known: Known | None) -> bool:
@@ -210,7 +233,10 @@ def _dim(read: Known, dims: int) -> int:
 
 
 def _reads_values(calls: FollowedCalls, at: int, read: Known) -> bool:
-    """Return whether something reads the values that were chosen, beside their places."""
+    """Return whether something reads the values that were chosen, or nothing their places.
+
+    What no operator reads goes to the program, values with their places.
+    """
     if read.word != "topk":
         return False
     x = read.call.tensor(0)
@@ -219,7 +245,7 @@ def _reads_values(calls: FollowedCalls, at: int, read: Known) -> bool:
     except (UnknownWork, ZeroDivisionError):
         return True
     readers = calls.readers(at, few)
-    return readers is None or any(_has_floating(calls.at(one), few) for one in readers)
+    return not readers or any(_has_floating(calls.at(one), few) for one in readers)
 
 
 def _has_floating(known: Known | None, elements: int) -> bool:

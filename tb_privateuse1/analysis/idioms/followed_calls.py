@@ -34,6 +34,8 @@ _MOST = 10_000
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 """2 ** 64 by the golden ratio: multiples of it spread evenly (Knuth's multiplicative hash)."""
 _SCALES = frozenset(("mul", "div", "true_divide"))
+_WHOLE_VIEWS = VIEWS | {"expand", "expand_as", "lift_fresh", "contiguous"}
+"""Views of all elements, whether their result is known or not."""
 
 
 class Known(Struct, frozen=True):
@@ -159,18 +161,38 @@ class FollowedCalls:
     def readers(self, place: int, elements: int) -> list[int] | None:
         """Return the places that read a tensor of this many elements, made at a place.
 
-        Views of it, and conversions of its type, are none. It ends where such a tensor is made.
-        None if an operator is not known.
+        Views of all of it, and conversions of its type, are none. A view of a part is one, as what
+        reads that has another size; so is a copy to somewhere else. It ends where such a tensor is
+        made. None if an operator is not known.
         """
         found: list[int] = []
         for one, known in self.behind(place):
             if known is None:
                 return None
-            if elements in known.sizes and not known.passes:
+            if elements in known.sizes and not (known.passes and self._is_whole(one, known)):
                 found.append(one)
             if known.made == elements and not known.passes:
                 break
         return found
+
+    def _is_whole(self, place: int, known: Known) -> bool:
+        """Return whether a view or a conversion gives all of its input, to this device alone."""
+        if known.is_view:
+            x = known.call.optional(0)
+            return known.word in _WHOLE_VIEWS or (
+                known.result is not None and x is not None and known.result.numel >= x.numel
+            )
+        if known.word == "copy":
+            return False
+        row, ops = int(self.rows[place]), self._trace.ops
+        copies = row + 1 < len(ops) and int(ops.parent[row + 1]) == row
+        return known.word == "clone" or not copies or _changes_type(known)
+
+
+def _changes_type(known: Known) -> bool:
+    """Return whether a conversion gives another type; else it copies to another device."""
+    x = known.call.optional(0)
+    return known.result is None or x is None or known.result.dtype != x.dtype
 
 
 def _hashes(rows: I64, *columns: I32) -> NDArray[np.uint64]:

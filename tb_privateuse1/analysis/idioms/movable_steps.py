@@ -8,6 +8,7 @@ a norm with fixed statistics gives the result.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "convolution")
 _PADS = ("constant_pad_nd", "pad")
 _LOOKED_UP = 1 / 2
 """Of a lookup's time, the writing of its rows: it reads as many."""
+_NORMS = ("batch_norm",)
 _ZEROS = ("", "0", "0.", "constant", "None")
 
 
@@ -41,12 +43,21 @@ class MovableSteps(Struct, frozen=True, eq=False):
 def movable_steps(trace: Trace) -> MovableSteps:
     """Return linear steps whose only reader is a sum, a convolution or a fixed scale."""
     calls = followed_calls(trace)
+    # Readers are few: without one, no layer is followed.
+    sums = _any(calls, _SUMS, lambda known: _rows_left(known) <= MOST_ROWS)
+    nothing = costly(calls, {}, [])
     return MovableSteps(
-        summed_layers=_summed_layers(calls),
-        summed_lookups=_summed_lookups(calls),
+        summed_layers=_summed_layers(calls) if sums else nothing,
+        summed_lookups=_summed_lookups(calls) if sums else nothing,
         padded=_padded(calls),
-        scaled=_scaled(calls),
+        scaled=_scaled(calls) if _any(calls, _NORMS, _is_fixed) else nothing,
     )
+
+
+def _any(calls: FollowedCalls, words: tuple[str, ...], is_one: Callable[[Known], bool]) -> bool:
+    """Return whether a call with one of these names is one that is looked for."""
+    known = map(calls.at, calls.named(*words))
+    return any(one is not None and is_one(one) for one in known)
 
 
 def _only_reader(calls: FollowedCalls, at: int) -> tuple[int, Known] | None:
@@ -102,10 +113,16 @@ def _padded(calls: FollowedCalls) -> Costly:
         elements = 0 if known is None else _with_zeros(known)
         found = calls.readers(at, elements) if elements else None
         reader = calls.at(found[0]) if found and len(found) == 1 else None
-        if found and reader is not None and reader.word in _CONVOLUTIONS:
+        if found and reader is not None and _convolves(reader, elements):
             shares[at] = 1.0
             readers += found
     return costly(calls, shares, readers)
+
+
+def _convolves(known: Known, elements: int) -> bool:
+    """Return whether a call is a convolution of a tensor of this many elements, not with it."""
+    x = known.call.optional(0)
+    return known.word in _CONVOLUTIONS and x is not None and x.numel == elements
 
 
 def _with_zeros(known: Known) -> int:
@@ -140,4 +157,4 @@ def _scaled(calls: FollowedCalls) -> Costly:
 
 def _is_fixed(known: Known) -> bool:
     """Return whether a call is a norm with statistics that it does not compute."""
-    return known.word == "batch_norm" and known.call.value(5) in ("False", "0")
+    return known.word in _NORMS and known.call.value(5) in ("False", "0")

@@ -13,8 +13,10 @@ import numpy as np
 
 from tb_privateuse1.analysis.idioms.accumulations import accumulations
 from tb_privateuse1.analysis.idioms.outermost_calls import FLOATING, Call, Key, OutermostCalls
-from tb_privateuse1.analysis.idioms.result_tensors import VIEWS
+from tb_privateuse1.analysis.idioms.result_tensors import VIEWS, result_of
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
+from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.model import Trace
@@ -40,7 +42,11 @@ def prepared_weights(trace: Trace, operators: OutermostCalls) -> I64:
     before = np.maximum(layers - 1, 0)
     pairs, pair = groupby.group_rows(operators.call[before], operators.call[layers])
     feeds = np.array(
-        [_feeds(operators.at(int(before[i])), operators.at(int(layers[i]))) for i in pairs.tolist()]
+        [
+            _feeds(operators.at(int(before[i])), operators.at(int(layers[i])))
+            and _has_shape(trace, *operators.rows[[before[i], layers[i]]].tolist())
+            for i in pairs.tolist()
+        ]
         or [False],
         np.bool_,
     )
@@ -103,6 +109,18 @@ def _feeds(before: Call, layer: Call) -> bool:
         return False
     others = layer.reads[:at] + layer.reads[at + 1 :]
     return before.result == layer.reads[at] and before.result not in others
+
+
+def _has_shape(trace: Trace, before: int, layer: int) -> bool:
+    """Return whether a layer reads a tensor of the very shape that the row before it makes.
+
+    Rows of a batch may have as many numbers as the weight of the next layer by chance.
+    """
+    made, taken = read_call(trace, before), read_call(trace, layer)
+    if made is None or taken is None:
+        return False
+    result = result_of(made, reduced_name(made.name).strip("_"))
+    return result is not None and result.shape in {one.shape for one in taken.tensors()}
 
 
 def _chain(operators: OutermostCalls, made: dict[Key, set[int]], layer: int) -> list[int]:

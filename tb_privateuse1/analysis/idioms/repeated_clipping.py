@@ -19,8 +19,8 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
 _NORM, _SCALE = "foreach_norm", "foreach_mul"
-_READS = frozenset(("foreach_add", "foreach_copy", "foreach_lerp", "foreach_zero", "foreach_sub"))
-"""They keep or reset what was scaled."""
+_READS = ("foreach", "fused")
+"""How operators on lists begin: they keep or reset what was scaled, or update weights by it."""
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -65,7 +65,7 @@ def _is_added_to(trace: Trace, calls: FollowedCalls, own: range, following: rang
         return False
     for place in range(last + 1, first):
         known = calls.at(place)
-        if known is None or (known.word in _READS and _shapes(known) == shapes):
+        if known is None or (known.word.startswith(_READS) and _shapes(known) == shapes):
             return False
     ops, sums = trace.ops, accumulations(trace)
     at = ops.start_ns[sums.op]

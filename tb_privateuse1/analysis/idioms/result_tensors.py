@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.work.arguments import (
     Tensor,
     UnknownWork,
 )
+from tb_privateuse1.trace.table import HALF_INT64
 
 _COMPARES = frozenset(
     ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
@@ -70,9 +71,9 @@ def result_of(call: Arguments, word: str) -> Tensor | None:
     """Return the result of a call, whose reduced name is ``word``; None if it is not known."""
     try:
         shape, dtype = _result(call, word)
-    except (UnknownWork, IndexError, ValueError, ZeroDivisionError):
+    except (UnknownWork, IndexError, ValueError, ZeroDivisionError, OverflowError):
         return None
-    if not dtype or any(size < 0 for size in shape):
+    if not dtype or any(size < 0 for size in shape) or math.prod(shape) > HALF_INT64:
         return None
     return Tensor(tuple(shape), dtype, math.prod(shape))
 

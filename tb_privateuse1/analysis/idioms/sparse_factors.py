@@ -8,14 +8,14 @@ place. A product by hand makes a number for each pair, and adds them up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, followed_calls
 from tb_privateuse1.analysis.idioms.partly_read_products import beyond_reading
-from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, Arguments, UnknownWork
+from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, Arguments, Input, Tensor, UnknownWork
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I64
@@ -24,6 +24,8 @@ _MOST_FILLED = 1 / 4
 """The greatest share of a matrix that is filled: with more, a product of parts gains little."""
 _PAIRS = 8
 """Pairs for each element of either tensor: a product by hand makes and reads as many numbers."""
+
+_ADD_PRODUCTS = frozenset(("addmm", "baddbmm", "addbmm", "addmv"))
 
 Made = tuple[int, float]
 """Elements of what is made, and the share of the operations with it that is needed."""
@@ -87,10 +89,25 @@ def _of_windows(calls: FollowedCalls) -> Costly:
     for at in calls.named("im2col"):
         elements, _ = _made(calls.at(at))
         readers = (calls.readers(at, elements) if elements else None) or []
-        if len(readers) == 1 and _multiplies(calls.at(readers[0]), elements):
+        reader = calls.at(readers[0]) if len(readers) == 1 else None
+        if _multiplies(reader, elements) and _has_weight(reader, elements):
             shares[at] = 1.0
             products += readers
     return costly(calls, shares, products)
+
+
+def _has_weight(known: Known | None, elements: int) -> bool:
+    """Return whether the other factor is one matrix for all windows, as a convolution's is."""
+    others = [] if known is None else _tensors(known.call.inputs[:3])
+    return all(
+        math.prod(one.shape[:-2]) == 1 or _is_expanded(one)
+        for one in others
+        if one.numel != elements
+    )
+
+
+def _is_expanded(one: Tensor) -> bool:
+    return one.strides is not None and not any(one.strides[:-2])
 
 
 def _by_hand(calls: FollowedCalls) -> Costly:
@@ -136,8 +153,13 @@ def _multiplies(known: Known | None, elements: int) -> bool:
     """Return whether a call multiplies by one tensor of this many elements, as matrices."""
     if known is None or known.kind != "gemm":
         return False
-    factors = [one for one in known.call.tensors(3) if one.numel == elements]
+    first = 1 if known.word in _ADD_PRODUCTS else 0  # what they add a product to is no factor
+    factors = [one for one in _tensors(known.call.inputs[first:3]) if one.numel == elements]
     return len(factors) == 1 and len(factors[0].shape) > 1
+
+
+def _tensors(inputs: Sequence[Input]) -> list[Tensor]:
+    return [one for one in inputs if isinstance(one, Tensor)]
 
 
 def _others(known: Known | None, elements: int) -> int:
@@ -198,10 +220,15 @@ def _triangle(call: Arguments) -> Made:
 
 
 def _written(call: Arguments) -> Made:
-    """Return what has as many numbers as there are indices."""
-    x = call.tensor(0)
-    filled = max(one.numel for one in call.tensor_list(1))
-    return (x.numel, filled / x.numel) if len(x.shape) == 2 else (0, 1.0)
+    """Return what has as many numbers, or whole rows, as there are indices.
+
+    One index may be a mask, whose size is that of all rows.
+    """
+    x, indices = call.tensor(0), [one.shape for one in call.tensor_list(1)]
+    if len(x.shape) != 2 or not all(indices) or len(indices) > 2:
+        return 0, 1.0
+    filled = math.prod(np.broadcast_shapes(*indices))
+    return x.numel, filled * (x.shape[1] if len(indices) == 1 else 1) / x.numel
 
 
 def _windows(call: Arguments) -> Made:

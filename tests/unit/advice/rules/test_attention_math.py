@@ -62,3 +62,16 @@ def test_the_backward_pass_saves_as_well_but_is_no_call() -> None:
     assert both.saving_ns is not None
     assert row.saving_ns is not None
     assert both.saving_ns > 1.8 * row.saving_ns
+
+
+def test_few_keys_for_each_query_leave_the_products() -> None:
+    """Nine pixels around each one: their scores are few beside the keys and values themselves."""
+
+    def layer(run: SizedProgram) -> None:
+        run.run("aten::add", full(65536, 1024), full(65536, 1024), "1")
+        run.run("aten::bmm", full(65536, 8, 32), full(65536, 32, 9), slow=4)
+        run.run("aten::_softmax", full(65536, 8, 9), "-1", "False")
+        run.run("aten::bmm", full(65536, 8, 9), full(65536, 9, 32), slow=4)
+
+    rows = found(RULE, chains.program(layer).trace())
+    assert all((row.saving_share or 0) < 0.1 for row in rows)

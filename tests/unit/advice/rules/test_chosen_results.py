@@ -14,6 +14,7 @@ Body = Callable[[SizedProgram], None]
 LONG_US, SHORT_US = 1000, 100
 TOKENS, WIDTH, EXPERTS = 2048, 128, 4
 SCORES = full(64, 32_000, dtype=FP32)
+WORDS: Input = ((64, 5), "long int")
 FEW = full(64, 5, dtype=FP32)
 
 
@@ -42,6 +43,15 @@ def experts(run: SizedProgram, between: str = "gelu") -> None:
         op(run, "linear", matrix(TOKENS, 256), matrix(WIDTH, 256), us=LONG_US)
 
 
+def experts_by_modules(run: SizedProgram) -> None:
+    for one in range(EXPERTS):
+        with run.frame(f"nn.Module: Linear_{one}"):
+            run.rest(1)
+            op(run, "linear", matrix(TOKENS, WIDTH), matrix(WIDTH, WIDTH), us=LONG_US)
+    join(run)
+    choose(run)
+
+
 def join(run: SizedProgram) -> None:
     op(run, "stack", [full(TOKENS, WIDTH, dtype=FP32)] * EXPERTS, "1")
 
@@ -60,6 +70,7 @@ def one_expert(run: SizedProgram) -> None:
 def best_probabilities(run: SizedProgram) -> None:
     op(run, "softmax", SCORES, "-1", us=LONG_US)
     op(run, "topk", SCORES, "5", "-1", "True", "True")
+    op(run, "eq", WORDS, WORDS)
 
 
 def best_probability(run: SizedProgram) -> None:
@@ -84,6 +95,7 @@ ONE_ROUND_US = 2 * LONG_US + SHORT_US
     ("body", "saved_us"),
     [
         (one_expert, EXPERTS * ONE_ROUND_US * (1 - 1 / EXPERTS)),
+        (experts_by_modules, EXPERTS * LONG_US * (1 - 1 / EXPERTS)),
         (best_probabilities, LONG_US),
         (best_probability, LONG_US),
         (above_a_limit, LONG_US),
@@ -113,9 +125,39 @@ def rounds_on_all_rows(run: SizedProgram) -> None:
     choose(run)
 
 
+def probabilities_for_the_program(run: SizedProgram) -> None:
+    """Nothing reads the chosen values or their places: both may go to the program."""
+    op(run, "softmax", SCORES, "-1", us=LONG_US)
+    op(run, "topk", SCORES, "5", "-1", "True", "True")
+
+
 def read_probabilities(run: SizedProgram) -> None:
-    best_probabilities(run)
+    probabilities_for_the_program(run)
     op(run, "log", FEW)
+    op(run, "eq", WORDS, WORDS)
+
+
+def read_in_part(run: SizedProgram) -> None:
+    """Whatever reads a view of a part has another size."""
+    best_probability(run)
+    op(run, "slice", SCORES, "1", "0", "100", "1", us=0)
+    op(run, "log", matrix(64, 100))
+
+
+def copied_to_the_host(run: SizedProgram) -> None:
+    best_probability(run)
+    with run.around("aten::to", 5, **recorded(SCORES, "6", "0", "", "", "False", "False", "")):
+        run.op("aten::_to_copy", 5, kernel=SHORT_US, **recorded(SCORES, "6", "0"))
+
+
+def one_module_in_rounds(run: SizedProgram) -> None:
+    """Each round calls the same module, of its own result."""
+    for _ in range(EXPERTS):
+        with run.frame("nn.Module: Linear_0"):
+            run.rest(1)
+            op(run, "linear", matrix(TOKENS, WIDTH), matrix(WIDTH, WIDTH), us=LONG_US)
+    join(run)
+    choose(run)
 
 
 def sampled(run: SizedProgram) -> None:
@@ -142,6 +184,7 @@ def norm_of_rows(run: SizedProgram) -> None:
 @pytest.mark.parametrize(
     "body",
     [all_experts_added, chosen_and_added, rounds_on_all_rows, read_probabilities, sampled,
+     probabilities_for_the_program, read_in_part, copied_to_the_host, one_module_in_rounds,
      over_the_batch, compared_with_others, norm_of_rows],
 )  # fmt: skip
 def test_results_that_are_read(body: Body) -> None:

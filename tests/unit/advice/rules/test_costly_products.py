@@ -193,11 +193,43 @@ def in_training(run: SizedProgram) -> None:
     norm(run, training="True")
 
 
+def read_in_part(run: SizedProgram) -> None:
+    """Half of a layer's rows are bent, all of them are averaged."""
+    op(run, "linear", matrix(8, 96, 64), matrix(48, 64), matrix(48), us=LONG_US)
+    op(run, "slice", matrix(8, 96, 48), "1", "0", "48", "1", us=0)
+    op(run, "relu", matrix(8, 48, 48))
+    op(run, "mean", matrix(8, 96, 48), "[1]", "False")
+
+
+def added_to_a_unit_matrix(run: SizedProgram) -> None:
+    op(run, "eye", "700", "", "", "", "")
+    op(run, "addmm", matrix(700, 700), matrix(700, 64), matrix(64, 700), "1", "1", us=LONG_US)
+
+
+def rows_put_back(run: SizedProgram) -> None:
+    """Most rows are filled, by an index of each row."""
+    op(run, "zeros", "[700, 700]")
+    op(run, "index_put_", matrix(700, 700), [full(600)], matrix(600, 700), "False")
+    op(run, "matmul", matrix(700, 700), matrix(700, 512), us=LONG_US)
+
+
+def attention_in_windows(run: SizedProgram) -> None:
+    """Each window meets a vector of its own, which no convolution does."""
+    op(run, "im2col", matrix(8, 16, 64, 64), "[3, 3]", *["[1, 1]"] * 3, us=LONG_US)
+    op(run, "matmul", matrix(8, 4096, 1, 16), matrix(8, 4096, 16, 9))
+
+
+def padded_weight(run: SizedProgram) -> None:
+    op(run, "constant_pad_nd", matrix(16, 3, 1, 1), "[1, 1, 1, 1]", "0", us=LONG_US)
+    convolve(run, matrix(8, 3, 64, 64))
+
+
 @pytest.mark.parametrize(
     "body",
     [softmax_between, read_again, short_side, two_layers, two_of_a_size, added_to_a_diagonal,
      masked_by_a_triangle, weighted_sum, activated, summed_columns, uneven_padding, padded_for_two,
-     in_training],
+     in_training, read_in_part, added_to_a_unit_matrix, rows_put_back, attention_in_windows,
+     padded_weight],
 )  # fmt: skip
 def test_forms_that_are_needed(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []

@@ -56,6 +56,11 @@ def reset_between(run: TrainingProgram) -> None:
     parts(run, each=True, fresh=True)
 
 
-@pytest.mark.parametrize("step", [once, kept_apart, reset_between])
+def updated_between(run: TrainingProgram) -> None:
+    """Two models of equal layers, each with its own update; gradients are set to zero."""
+    parts(run, each=True, between="aten::_fused_adam_", fresh=False)
+
+
+@pytest.mark.parametrize("step", [once, kept_apart, reset_between, updated_between])
 def test_gradients_that_are_scaled_once(step: Callable[[TrainingProgram], None]) -> None:
     assert found(RULE, steps(step).trace()) == []

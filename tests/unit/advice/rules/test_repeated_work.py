@@ -193,11 +193,19 @@ def inputs_converted(run: SizedProgram) -> None:
     layer(run)
 
 
+def results_of_a_weights_size(run: SizedProgram) -> None:
+    """Two networks of equal rows: 2,048 results of 32 numbers are as many as 512 x 128 weights."""
+    for _ in range(2):
+        run.run("aten::linear", full(2048, 128, dtype=FP32), full(512, 128, dtype=FP32))
+        run.run("aten::gelu", full(2048, 512, dtype=FP32), "none")
+        run.run("aten::linear", full(2048, 512, dtype=FP32), full(32, 512, dtype=FP32))
+
+
 @pytest.mark.parametrize(
     "step",
     [
         other_numbers, drawn, buffer, routed, times_a_number, of_a_batch, down_and_on,
-        inputs_converted,
+        inputs_converted, results_of_a_weights_size,
     ],
 )  # fmt: skip
 def test_work_that_differs(step: Callable[[SizedProgram], None]) -> None:
