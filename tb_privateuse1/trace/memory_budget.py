@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -271,7 +271,7 @@ def size_bytes(value: Any) -> int:
     """Return about the bytes that a value takes, with all arrays and texts inside."""
     if isinstance(value, np.ndarray):
         return value.nbytes + _OBJECT_BYTES
-    parts: Iterable[Any]
+    parts: Collection[Any]
     if isinstance(value, Struct):
         parts = [getattr(value, name) for name in value.__struct_fields__]
     elif isinstance(value, tuple | list | set | frozenset):
@@ -280,6 +280,10 @@ def size_bytes(value: Any) -> int:
         parts = [*value.keys(), *value.values()]
     else:
         return sys.getsizeof(value)
+    total = _OBJECT_BYTES + 8 * len(parts)
     if set(map(type, parts)) <= _PLAIN:  # a million names at once
-        return _OBJECT_BYTES + sum(map(sys.getsizeof, parts)) + 8 * len(parts)
-    return _OBJECT_BYTES + sum(map(size_bytes, parts)) + 8 * len(parts)
+        return total + sum(map(sys.getsizeof, parts))
+    for part in parts:  # most are arrays: a call for each takes as long as the rest
+        is_array = type(part) is np.ndarray
+        total += part.nbytes + _OBJECT_BYTES if is_array else size_bytes(part)
+    return total

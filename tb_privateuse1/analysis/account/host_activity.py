@@ -165,7 +165,8 @@ def _ranges(
     table = np.concatenate([np.full(len(rows), n, np.int8) for _, rows, n in parts])
     order = intervals.nesting_order(thread, start, end)
     order = order[thread[order] > NONE]
-    thread, start, end, table, row = (each[order] for each in (thread, start, end, table, row))
+    thread, start, end = thread[order], start[order], end[order]
+    table, row = table[order], row[order]
     which, starts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for axis in intervals.lanes((thread, start), (thread, end)):
         own = np.flatnonzero((thread >= axis.first) & (thread < axis.end))
