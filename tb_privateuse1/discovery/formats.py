@@ -5,6 +5,7 @@ Discovery knows no format. ``readers.READERS`` lists them, and the callers of di
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -115,13 +116,18 @@ class Format(Struct, frozen=True, kw_only=True):
 
 
 def suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
-    """Return the endings of trace files' names, in lower case, packed ones included."""
+    """Return the endings of trace files' names, in lower case, packed ones too, longest first."""
     return _with_packed(suffix for each in formats for suffix in each.suffixes)
 
 
 def _with_packed(plain: Iterable[str]) -> tuple[str, ...]:
-    known = tuple(plain)
-    return (*known, *(suffix + end for end in compressed_files.SUFFIXES for suffix in known))
+    return _packed_too(tuple(plain))
+
+
+@functools.lru_cache(maxsize=64)
+def _packed_too(known: tuple[str, ...]) -> tuple[str, ...]:
+    packed = (suffix + end for end in compressed_files.SUFFIXES for suffix in known)
+    return tuple(sorted((*known, *packed), key=len, reverse=True))
 
 
 def other_suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
@@ -161,8 +167,8 @@ def completed_name(name: str, formats: Iterable[Format]) -> str | None:
 def stem(name: str, formats: Iterable[Format]) -> str | None:
     """Return a file's name without its format's suffix; None if it has none."""
     lower = name.lower()
-    ends = [suffix for suffix in suffixes(formats) if lower.endswith(suffix)]
-    return name[: -len(max(ends, key=len))] if ends else None
+    end = next((suffix for suffix in suffixes(formats) if lower.endswith(suffix)), None)
+    return name[: -len(end)] if end else None
 
 
 def is_own_name(name: str, formats: Sequence[Format]) -> bool:

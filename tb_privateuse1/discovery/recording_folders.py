@@ -247,7 +247,8 @@ def of_no_rank(
     silent = [
         one
         for one in found
-        if one not in ranks
+        if one.rank is None
+        and one.worker not in named
         and one.process is not None
         and one.process not in processes
         and one.file not in sidecars

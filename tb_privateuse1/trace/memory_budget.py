@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -95,7 +95,7 @@ class MemoryBudget:
         freed_memory.use_few_heaps()
         with self._lock:
             self._idle_s = idle_s
-            self._set_timer()
+            self._set_timer_again()
 
     def drop_idle(self, idle_s: float) -> None:
         """Drop what nobody has used for so long, except small values that take long to make."""
@@ -116,13 +116,14 @@ class MemoryBudget:
         used = [one.used_s for one in below.entries.values()] if below else []
         return max([entry.used_s, *used])
 
+    def _set_timer_again(self) -> None:
+        """Set the timer if there are values that it may drop."""
+        entries = (one for owned in list(self._owned.values()) for one in owned.entries.values())
+        if any(not entry.goes_last for entry in entries):
+            self._set_timer()
+
     def _set_timer(self) -> None:
-        has_some = any(
-            not entry.goes_last
-            for owned in list(self._owned.values())
-            for entry in owned.entries.values()
-        )
-        if self._timer is None and self._idle_s is not None and has_some:
+        if self._timer is None and self._idle_s is not None:
             self._timer = threading.Timer(min(self._idle_s / _LOOKS, _LOOK_S), self._look)
             self._timer.daemon = True
             self._timer.start()
@@ -135,7 +136,7 @@ class MemoryBudget:
         freed_memory.give_back()
         with self._lock:
             self._timer = None
-            self._set_timer()
+            self._set_timer_again()
 
     def find(self, owner: object, key: Hashable) -> Any:
         """Return the value of a key, or None; it counts as used now."""
@@ -229,7 +230,8 @@ class MemoryBudget:
         owned.entries[key] = entry
         owned.bytes += size
         self._make_room(entry)
-        self._set_timer()
+        if not goes_last:
+            self._set_timer()
         return value
 
     def _make_room(self, latest: _Entry) -> None:
@@ -269,15 +271,19 @@ def size_bytes(value: Any) -> int:
     """Return about the bytes that a value takes, with all arrays and texts inside."""
     if isinstance(value, np.ndarray):
         return value.nbytes + _OBJECT_BYTES
-    parts: Iterable[Any]
-    if isinstance(value, Mapping):
-        parts = [*value.keys(), *value.values()]
+    parts: Collection[Any]
+    if isinstance(value, Struct):
+        parts = [getattr(value, name) for name in value.__struct_fields__]
     elif isinstance(value, tuple | list | set | frozenset):
         parts = value
-    elif isinstance(value, Struct):
-        parts = [getattr(value, name) for name in value.__struct_fields__]
+    elif isinstance(value, Mapping):  # an abstract class is the slowest to ask
+        parts = [*value.keys(), *value.values()]
     else:
         return sys.getsizeof(value)
+    total = _OBJECT_BYTES + 8 * len(parts)
     if set(map(type, parts)) <= _PLAIN:  # a million names at once
-        return _OBJECT_BYTES + sum(map(sys.getsizeof, parts)) + 8 * len(parts)
-    return _OBJECT_BYTES + sum(map(size_bytes, parts)) + 8 * len(parts)
+        return total + sum(map(sys.getsizeof, parts))
+    for part in parts:  # most are arrays: a call for each takes as long as the rest
+        is_array = type(part) is np.ndarray
+        total += part.nbytes + _OBJECT_BYTES if is_array else size_bytes(part)
+    return total

@@ -72,6 +72,12 @@ class HostRanges(Table, frozen=True):
     table: Code
     row: EventRow
 
+    def of_thread(self, thread: int) -> HostRanges:
+        """Return the ranges of one thread."""
+        bounds = np.array([thread, thread + 1], self.thread.dtype)
+        first, end = np.searchsorted(self.thread, bounds)
+        return HostRanges(**{name: column[first:end] for name, column in self.columns()})
+
 
 def host_activity(trace: Trace) -> Mapping[ClassName, HostRanges]:
     """Return when threads are in events of each class, in order of precedence."""
@@ -159,13 +165,16 @@ def _ranges(
     table = np.concatenate([np.full(len(rows), n, np.int8) for _, rows, n in parts])
     order = intervals.nesting_order(thread, start, end)
     order = order[thread[order] > NONE]
-    pieces = []
-    for _, rows in groupby.split_by_value(thread[order]):
-        own = order[rows]
-        starts, ends, places = disjoint(start[own], end[own])
-        pieces.append((own[places], starts, ends))
-    which, starts, ends = (np.concatenate([p[i] for p in pieces]) for i in range(3))
-    return HostRanges(thread[which], starts, ends, table[which], row[which])
+    thread, start, end = thread[order], start[order], end[order]
+    table, row = table[order], row[order]
+    which, starts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for axis in intervals.lanes((thread, start), (thread, end)):
+        own = np.flatnonzero((thread >= axis.first) & (thread < axis.end))
+        begins, _, first = disjoint(*(axis.place(thread[own], at[own]) for at in (start, end)))
+        which.append(own[first])
+        starts.append(axis.instants(begins)[1])
+    rows = np.concatenate(which)
+    return HostRanges(thread[rows], np.concatenate(starts), end[rows], table[rows], row[rows])
 
 
 def disjoint(starts: I64, ends: I64) -> tuple[I64, I64, I64]:

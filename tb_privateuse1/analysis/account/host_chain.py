@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, join, no_row, of_class
 from tb_privateuse1.analysis.account.classes import ClassName
@@ -48,37 +49,28 @@ def blocked_intervals(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> 
 def blocked_time(trace: Trace) -> intervals.Set:
     """Return when a thread that drives the device waits for the device or for other ranks."""
     driving = thread_roles.thread_roles(trace).driving
-    return _union(
-        [
-            (ranges.start_ns, ranges.end_ns)
-            for name, by_thread in _activity(trace).by_class
-            if name in ("synchronization", "blocking_copy", "other_rank")
-            for thread, ranges in by_thread.items()
-            if driving[thread]
-        ]
-        or [intervals.EMPTY]
-    )
+    blocked = [
+        ranges.take(driving[ranges.thread])
+        for name, ranges in _activity(trace).by_class.items()
+        if name in ("synchronization", "blocking_copy", "other_rank")
+    ]
+    return _union([(ranges.start_ns, ranges.end_ns) for ranges in blocked])
 
 
 class _Activity(Struct, frozen=True):
-    """The host's ranges by class and thread, in order of precedence."""
+    """The host's ranges by class, in order of precedence."""
 
-    by_class: tuple[tuple[ClassName, Mapping[int, HostRanges]], ...]
+    by_class: Mapping[ClassName, HostRanges]
     outer: intervals.Set
     """From the first to the last event of any host thread."""
 
 
 @memoize
 def _activity(trace: Trace) -> _Activity:
-    classes = host_activity(trace)
-    by_class = tuple(
-        (name, {t: ranges.take(rows) for t, rows in groupby.split_by_value(ranges.thread)})
-        for name, ranges in classes.items()
-    )
     tables = [t for t in (trace.ops, trace.launches, trace.frames) if len(t)]
     first = np.array([min((int(t.start_ns.min()) for t in tables), default=0)])
     last = np.array([max((int(t.end_ns.max()) for t in tables), default=0)])
-    return _Activity(by_class, intervals.union(first, last))
+    return _Activity(host_activity(trace), intervals.union(first, last))
 
 
 class _Chain:
@@ -142,12 +134,13 @@ class _Chain:
         self, thread: int, rest: intervals.Set, only: tuple[ClassName, ...] | None = None
     ) -> intervals.Set:
         """Take the thread's own events, class by class; return the remainder."""
-        for name, by_thread in self.activity.by_class:
+        for name, every in self.activity.by_class.items():
             if not len(rest[0]):
                 break
-            if thread in by_thread and (only is None or name in only):
+            ranges = every.of_thread(thread)
+            if len(ranges) and (only is None or name in only):
                 loads = name in _PREPARES and self.roles.role[thread] == thread_roles.LOADER
-                rest = self._take("input" if loads else name, rest, by_thread[thread])
+                rest = self._take("input" if loads else name, rest, ranges)
         return rest
 
     def _results(
@@ -194,22 +187,15 @@ class _Chain:
 
     def _others(self, rest: intervals.Set) -> intervals.Set:
         """Take what other driving threads do."""
-        driving = self.roles.driving.tolist()
-        for name, by_thread in self.activity.by_class:
-            own = [r for t, r in by_thread.items() if driving[t]]
-            if not own or not len(rest[0]):
-                continue
-            columns = {
-                column: np.concatenate([getattr(r, column) for r in own])
-                for column in HostRanges.column_types()
-            }
-            order = np.argsort(columns["start_ns"], kind="stable")
-            joined = {column: values[order] for column, values in columns.items()}
-            start, end, place = disjoint(joined["start_ns"], joined["end_ns"])
-            ranges = {column: values[place] for column, values in joined.items()}
-            rest = self._take(
-                name, rest, HostRanges(**(ranges | {"start_ns": start, "end_ns": end}))
-            )
+        driving = self.roles.driving
+        for name, every in self.activity.by_class.items():
+            if not len(rest[0]):
+                break
+            own = every.take(driving[every.thread])
+            if len(own):
+                own = own.take(np.argsort(own.start_ns, kind="stable"))
+                start, end, place = disjoint(own.start_ns, own.end_ns)
+                rest = self._take(name, rest, replace(own.take(place), start_ns=start, end_ns=end))
         return rest
 
     def _add(self, name: ClassName, times: intervals.Set, thread: int) -> None:

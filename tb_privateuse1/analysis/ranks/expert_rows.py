@@ -79,11 +79,12 @@ def _exchanges(run: RunFigures) -> _Exchanges:
     first = 0
     for part in run.parts:
         own = part.by_group
-        rows = own.exchange_call.astype(np.int64) + first
-        chosen = lookup(run.counted, run.calls.row[rows], False) & _dispatches(part)
-        call.append(rows[chosen])
-        received.append(own.received_bytes[chosen])
-        work.append(own.exchange_work_ns[chosen])
+        if len(own.exchange_call):
+            rows = own.exchange_call.astype(np.int64) + first
+            chosen = lookup(run.counted, run.calls.row[rows], False) & _dispatches(part)
+            call.append(rows[chosen])
+            received.append(own.received_bytes[chosen])
+            work.append(own.exchange_work_ns[chosen])
         first += len(part.calls.step)
     row = np.concatenate(call)
     return _Exchanges(

@@ -72,6 +72,8 @@ def _exposed(run: RunFigures, placement: str) -> list[int | None]:
     chosen = np.array([g.placement == placement for g in run.groups.groups] + [False], np.bool_)
     known = run.counted & (run.steps.exposed_ns != MISSING)
     steps = np.bincount(run.steps.rank[known], minlength=len(run.parts))
+    if not chosen.any():
+        return [0 if count else None for count in steps.tolist()]
     found: list[int | None] = []
     first = 0
     for number, part in enumerate(run.parts):

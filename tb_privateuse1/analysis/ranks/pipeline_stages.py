@@ -101,6 +101,9 @@ class _Ranks:
 
     def _rank(self, index: int, number: int) -> _Rank | None:
         part, run = self._run.parts[number], self._run
+        own = part.by_group
+        if not len(own.message_idle_ns):
+            return None
         here = slice(self._steps[number], self._steps[number + 1])
         counted: Bools = run.counted[here]
         known = counted & (part.steps.exposed_ns != MISSING) & (part.steps.idle_ns != MISSING)
@@ -108,8 +111,7 @@ class _Ranks:
         calls = slice(self._calls[number], self._calls[number + 1])
         mine = (run.groups.of_call[calls] == index) & is_message[part.calls.shape]
         mine &= lookup(known, part.calls.step, False)
-        own = part.by_group
-        if not mine.any() or not len(own.message_idle_ns):
+        if not mine.any():
             return None
         waits = is_message[own.exposed_shape] & known[own.exposed_step]
         waits &= run.groups.of_shapes(part, number, own.exposed_shape) == index

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.threads import activity
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import latest_not_after, lookup
+from tb_privateuse1.trace.columns import latest_not_after, lookup, mask_of
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I32, I64, Bools, Table, ThreadRow
 
@@ -59,7 +59,7 @@ def find_results(
         for worker in threads
         if thread != worker and not {(thread, worker), (worker, thread)} & apart
     ]
-    ends = _run_ends(trace) if pairs else {}
+    ends = _run_ends(trace, threads) if pairs else {}
     pairs = [pair for pair in pairs if len(ends.get(pair[1], ())) >= _FEWEST]
     kinds = {(thread, bool(collective[worker])) for thread, worker in pairs}
     pauses = {
@@ -73,11 +73,13 @@ def find_results(
     return _nearest([results for results in found if len(results)])
 
 
-def _run_ends(trace: Trace) -> dict[int, I64]:
-    """Return by thread when its work ends: outermost ranges but steps, and calls outside of any."""
+def _run_ends(trace: Trace, threads: Sequence[int]) -> dict[int, I64]:
+    """Return when the work of threads ends: outermost ranges but steps, calls outside of any."""
     ops, calls = trace.ops, trace.launches
     free = activity.step_rows(trace)
-    outer, alone = lookup(free, ops.parent, True) & ~free, lookup(free, calls.around, True)
+    chosen = mask_of(np.array(threads, np.int64), len(trace.threads))
+    outer = lookup(free, ops.parent, True) & ~free & lookup(chosen, ops.thread, False)
+    alone = lookup(free, calls.around, True) & lookup(chosen, calls.thread, False)
     thread = np.concatenate((ops.thread[outer], calls.thread[alone]))
     end = np.concatenate((ops.end_ns[outer], calls.end_ns[alone]))
     return {one: np.sort(end[rows], kind="stable") for one, rows in groupby.split_by_value(thread)}

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.discovery import catalog, roots, trace_head
+from tb_privateuse1.discovery import (
+    catalog,
+    formats,
+    recording_folders,
+    roots,
+    trace_head,
+    workers,
+)
+from tb_privateuse1.discovery.file import file_at
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.trace.errors import TraceError
@@ -289,6 +297,38 @@ def test_deleted_while_it_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(catalog.discovery_walk, "_sort", then_delete)
     assert layout(tmp_path / "r") == {"r": {0: ["1"]}}
+
+
+@pytest.mark.parametrize("name", ["x.PT.TRACE.json.gz", "x.pt.trace.json", "x.json.zst", "x.json"])
+def test_a_stem_is_without_the_longest_ending(name: str) -> None:
+    plain = formats.Format(
+        name="one",
+        suffixes=(".json", ".pt.trace.json"),
+        sniff=lambda text: trace_head.Signs(False, formats.DistributedInfo(), True),
+    )
+    assert formats.stem(name, [plain]) == "x"
+    assert formats.stem("x.txt", [plain]) is None
+
+
+def test_ranks_are_not_compared_with_each_other(tmp_path: Path) -> None:
+    """Comparisons of recordings grow with their number, not with its square."""
+    compared = 0
+
+    class Counted(workers.WorkerRecording, frozen=True, dict=True):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return self is other
+
+        __hash__ = None  # type: ignore[assignment]
+
+    path = trace(tmp_path / "host_1.1.pt.trace.json")
+    found = [
+        Counted(file_at(str(path)), rank, 100, READERS, (f"host_{rank}", None))
+        for rank in range(100)
+    ]
+    assert recording_folders.of_no_rank(found, (), Heads(READERS)) == []
+    assert compared <= len(found)
 
 
 @needs_traces

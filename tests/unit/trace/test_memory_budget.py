@@ -230,3 +230,25 @@ class Pair(Struct, frozen=True):
 )
 def test_sizes(value: Any, least: int) -> None:
     assert least <= size_bytes(value) <= least + 1000
+
+
+def test_to_keep_a_value_costs_as_much_beside_many_others() -> None:
+    """By calls: a part of each of ten thousand ranks looked at all others."""
+    budget, owner = MemoryBudget(1 << 30), Owner()
+
+    def calls_of(first: int, end: int) -> int:
+        count = 0
+
+        def heard(_frame: object, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(heard)
+        try:
+            for key in range(first, end):
+                budget.compute(owner, key, lambda: 1, goes_last=True)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert calls_of(0, 50) + 50 >= calls_of(50, 100)
