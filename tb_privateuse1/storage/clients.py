@@ -32,7 +32,7 @@ def asking(clients: Set[str]) -> Iterator[None]:
 
 def joined(clients: frozenset[str], more: Set[str]) -> frozenset[str]:
     """Return the clients of a request with those who ask for the same; not any number of them."""
-    return clients if len(clients) + len(more) > _TOGETHER else clients | more
+    return clients if clients and len(clients) + len(more) > _TOGETHER else clients | more
 
 
 class Clients:
