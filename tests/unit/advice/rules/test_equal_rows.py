@@ -174,8 +174,9 @@ def test_columns_that_are_none_are_no_layer() -> None:
     """A file may have anything there: a list of numbers, an expanded tensor without elements."""
 
     def body(run: SizedProgram) -> None:
-        op(run, "cat", [matrix(), matrix()], "0")
-        op(run, "cat", [matrix(0, 64), matrix(4, 64)], "-1", strides=[[[0, 1], [64, 1]], []])
+        number, none, some = (full(*shape, dtype=FP32) for shape in ((), (0, 64), (4, 64)))
+        op(run, "cat", [number, number], "0")
+        op(run, "cat", [none, some], "-1", strides=[[[0, 1], [64, 1]], []])
         layers(run)
 
     assert found(RULE, steps(body).trace()) == []

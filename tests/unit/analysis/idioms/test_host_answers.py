@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.idioms import host_answers
+from tb_privateuse1.analysis.work.arguments import Arguments
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace.groupby import named_rows
+from tb_privateuse1.trace.model import Trace
 from tests.support.sized import FP32, SizedProgram, full, recorded
 
 
@@ -26,9 +28,12 @@ def test_many_results_ahead_of_one_copy_take_no_longer_each(
     ]
     own = np.sort(np.concatenate(named))
     is_sent = np.isin(own, named[2])
-    monkeypatch.setattr(
-        host_answers, "read_call", lambda trace, row: looks.append(row) or read_call(trace, row)
-    )
+
+    def look(trace: Trace, row: int) -> Arguments | None:
+        looks.append(row)
+        return read_call(trace, row)
+
+    monkeypatch.setattr(host_answers, "read_call", look)
 
     items = host_answers.answers(trace, named[0], own, is_sent, is_sent)
 
