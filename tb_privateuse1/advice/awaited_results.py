@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.host_answers import answers
 from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
-from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
@@ -115,8 +114,8 @@ def answered(case: RuleContext, waits: I64) -> I64:
         before = np.searchsorted(ops.start_ns[own[:-1]], ops.start_ns[op[mine]]) - 1
         after = np.searchsorted(ops.start_ns[own[:-1]], ops.end_ns[op[mine]])
         answered = fresh[own[after]] & ~fresh[own[before]]
-        shapes = ops.shapes[own[after[answered]]].tolist()
-        items[mine[answered]] = [_first_size(case.trace.text(i)) for i in shapes]
+        rows = own[after[answered]].tolist()
+        items[mine[answered]] = [_first_size(case.trace, row) for row in rows]
         rest = mine[items[mine] == 0]
         every = case.top_in_order[ops.thread[case.top_in_order] == one]
         is_sent, is_busy = (_inside(case, every, some) for some in (sent, busy))
@@ -130,10 +129,10 @@ def _inside(case: RuleContext, own: I64, some: I32 | I64) -> Bools:
     return np.isin(own, case.around(some[some >= 0], is_own))
 
 
-def _first_size(shapes: str) -> int:
-    """Return the first size of the first tensor; 1 for a number, 0 if it is unknown."""
-    try:
-        (first, *_) = json.loads(shapes)
-        return int(first[0]) if first else 1
-    except (ValueError, TypeError):
+def _first_size(trace: Trace, row: int) -> int:
+    """Return the first size of a call's first tensor; 1 for a number, 0 if it is unknown."""
+    call = read_call(trace, row)
+    tensor = None if call is None else call.optional(0)
+    if tensor is None:
         return 0
+    return tensor.shape[0] if tensor.shape else 1

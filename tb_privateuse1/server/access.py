@@ -11,6 +11,7 @@ reason to trust a client, only one to take it for a client of another machine.
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import os
 import re
@@ -123,9 +124,13 @@ def is_local(request: Request) -> bool:
 
 
 def client_of(request: Request) -> str:
-    """Return a name of who asks. It decides about turns alone: a client can make it up."""
+    """Return a name of who asks. It decides about turns alone: a client can make it up.
+
+    It is a digest: headers may have any length, and names are remembered.
+    """
     known = (request.headers.get(name, "") for name in _CLIENT_HEADERS)
-    return "\n".join([request.remote_addr or "", *known])
+    name = "\n".join([request.remote_addr or "", *known])
+    return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
 
 
 def host_of(request: Request) -> str | None:

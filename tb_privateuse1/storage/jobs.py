@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from tb_privateuse1.discovery.file import has_no_answer, printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage.clients import ASKING, Clients
+from tb_privateuse1.storage.clients import ASKING, Clients, joined
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.interruption import Unfinished
 from tb_privateuse1.trace.model import Trace
@@ -166,7 +166,7 @@ class Jobs:
                 self._turns += 1
                 job.turn = self._turns
             job.columns |= columns
-            job.clients |= ASKING.get()
+            job.clients = joined(job.clients, ASKING.get())
             job.askers += 1
             job.asked_s = now
             return job, new

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage.clients import ASKING, Clients, asking
+from tb_privateuse1.storage.clients import ASKING, Clients, asking, joined
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import interruption
@@ -121,7 +121,7 @@ class Computations(Generic[_Key]):
                     del self._by_key[other]
             new = key not in self._by_key
             one = self._by_key.setdefault(key, _Computation())
-            one.clients |= ASKING.get()
+            one.clients = joined(one.clients, ASKING.get())
             one.askers += 1
             one.owed = max(one.owed - 1, 0)
         return one, new

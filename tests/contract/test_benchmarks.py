@@ -32,7 +32,8 @@ def _exists(module: str, name: str) -> bool:
     try:
         if importlib.util.find_spec(module) is None:
             return False
-        if not name or (BENCHMARKS.parent / module.replace(".", "/") / f"{name}.py").exists():
+        inside = BENCHMARKS.parent / module.replace(".", "/") / name
+        if not name or inside.with_suffix(".py").exists() or (inside / "__init__.py").exists():
             return True
         return hasattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
@@ -43,6 +44,15 @@ def _exists(module: str, name: str) -> bool:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(BENCHMARKS)))
 def test_a_benchmark_imports_what_exists(path: Path) -> None:
     assert missing(path.read_text()) == []
+
+
+@pytest.mark.parametrize("name", ["perfetto", "formats"])
+def test_a_package_and_a_file_exist_before_anybody_imports_them(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(importlib.import_module("tb_privateuse1.export"), name, raising=False)
+
+    assert missing(f"from tb_privateuse1.export import {name}") == []
 
 
 @pytest.mark.parametrize(

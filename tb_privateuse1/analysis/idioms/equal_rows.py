@@ -80,7 +80,9 @@ def _of_columns(calls: FollowedCalls, at: int, known: Known) -> dict[int, float]
     except UnknownWork:
         return {}
     whole, dims = sum(one.numel for one in parts), len(parts[0].shape)
-    if not whole or dim % dims != dims - 1 or any(len(one.shape) != dims for one in parts):
+    if not dims or not whole or dim % dims != dims - 1:
+        return {}
+    if any(len(one.shape) != dims for one in parts):
         return {}
     share = sum(one.numel * (1 - _expanded(one)[0]) for one in parts) / whole
     readers = calls.readers(at, whole) if share else None
@@ -121,13 +123,15 @@ def _share_of(call: Arguments, word: str) -> tuple[float, int]:
         return x.shape[0] / chosen.numel, chosen.numel * x.shape[1]
     if word == "repeat":
         times = call.integers(1)
-        return (1.0, 0) if times[-1] != 1 else (1 / math.prod(times), x.numel * math.prod(times))
+        return (
+            (1.0, 0) if times[-1:] != (1,) else (1 / math.prod(times), x.numel * math.prod(times))
+        )
     return _expanded(x)
 
 
 def _expanded(x: Tensor) -> tuple[float, int]:
     """Return the share of distinct rows of an expanded tensor: its last dimension is none."""
-    if x.strides is None or not x.shape or len(x.shape) < 2 or not x.strides[-1]:
+    if x.strides is None or len(x.shape) < 2 or not x.strides[-1] or not x.numel:
         return 1.0, 0
     times = [size for size, step in zip(x.shape, x.strides, strict=True) if step == 0]
     return 1 / math.prod(times), x.numel

@@ -6,13 +6,16 @@ of the size of what such operators read or write is copied to the device next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import bisect
+import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from tb_privateuse1.analysis.idioms.accumulations import Shape
 from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 
@@ -24,31 +27,44 @@ def answers(trace: Trace, results: I64, own: I64, is_sent: Bools, is_busy: Bools
     device, and ``is_busy`` which launch anything. An item is a row of the first dimension.
     """
     ops, items = trace.ops, np.zeros(len(results), np.int64)
-    sends = np.flatnonzero(is_sent)
-    stops = np.flatnonzero(is_busy | is_sent)
-    for i, row in enumerate(results.tolist()):
-        first = int(np.searchsorted(ops.start_ns[own], ops.end_ns[row]))
-        at = np.searchsorted(stops, first)
-        if at == len(stops) or not np.isin(stops[at], sends):
-            continue
-        sent = _shape(trace, int(own[stops[at]]))
-        if sent and sent in _made_of(trace, row, own[first : stops[at]].tolist()):
-            items[i] = sent[0]
+    first = np.searchsorted(ops.start_ns[own], ops.end_ns[results])
+    stops = np.append(np.flatnonzero(is_busy | is_sent), len(own))
+    stop = stops[np.searchsorted(stops, first)]
+    for end, some in groupby.split_by_value(stop):
+        sent = _shape(trace, int(own[end])) if end < len(own) and is_sent[end] else ()
+        if sent:
+            begin = int(first[some].min())
+            made = _Made(trace, own[begin:end].tolist(), sent)
+            behind = zip(some.tolist(), (first[some] - begin).tolist(), strict=True)
+            made_of = [made.of(_shape(trace, int(results[i])), place) for i, place in behind]
+            items[some[made_of]] = sent[0]
     return items
 
 
-def _made_of(trace: Trace, result: int, rows: Iterable[int]) -> set[Shape]:
-    """Return the sizes of what operators read and write once one has read the result."""
-    shape, found = _shape(trace, result), set[Shape]()
-    size = int(np.prod(shape)) if shape else 1
-    if size <= 1:
-        return found
-    for row in rows:
-        read = list(_shapes(trace, row))
-        if found or any(int(np.prod(one)) == size for one in read):
-            found.update(read)
-    # A view alone makes nothing: the result itself would be sent back.
-    return found - {shape}
+class _Made:
+    """The operators ahead of a copy to the device, each looked at once."""
+
+    def __init__(self, trace: Trace, rows: list[int], sent: Shape) -> None:
+        self._sent, self._last = sent, NONE
+        self._readers: dict[int, list[int]] = {}
+        """The places that read a tensor of some elements, in order."""
+        for place, row in enumerate(rows):
+            for shape in _shapes(trace, row):
+                self._readers.setdefault(math.prod(shape), []).append(place)
+                if shape == sent:
+                    self._last = place
+
+    def of(self, shape: Shape, place: int) -> bool:
+        """Return whether what is sent is read or written once one at or behind a place read it.
+
+        A view alone makes nothing: the result itself would be sent back.
+        """
+        size = math.prod(shape)
+        if size <= 1 or shape == self._sent:
+            return False
+        readers = self._readers.get(size, [])
+        at = bisect.bisect_left(readers, place)
+        return at < len(readers) and readers[at] <= self._last
 
 
 def _shape(trace: Trace, row: int) -> Shape:

@@ -217,3 +217,7 @@ def test_clients_behind_one_proxy_differ(header: str) -> None:
     assert (
         len({one, other, access.client_of(request()), access.client_of(request("10.0.0.7"))}) == 4
     )
+
+
+def test_the_name_of_a_client_is_short_whatever_its_headers_are() -> None:
+    assert len(access.client_of(request(X_FORWARDED_FOR="\udcff" + "a" * 60_000))) < 100

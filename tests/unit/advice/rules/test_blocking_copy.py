@@ -3,6 +3,8 @@
 import contextlib
 from typing import Any
 
+import pytest
+
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import blocked_call
 from tb_privateuse1.advice.rules.blocking_copy import RULE
@@ -230,6 +232,21 @@ def test_results_without_an_answer_could_come_later() -> None:
     (row,) = found(RULE, environment(8, answers=False).trace())
     assert row.saving_ns is not None
     assert "pinned memory" in row.fix
+
+
+@pytest.mark.parametrize("sizes", [{"a": 1}, [10**22], [1e300]])
+def test_sizes_that_are_none_answer_nothing(sizes: object) -> None:
+    """A file may have anything there."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=100)
+            with run.around("aten::copy_"):
+                run.copy("DtoH", 20)
+            run.rest(200)
+            run.op("aten::lift_fresh", 2, **{"Input Dims": [sizes], "Input type": ["float"]})
+    (row,) = found(RULE, run.trace())
+    assert row.saving_ns is not None
 
 
 def test_lists_that_are_copied_one_after_another_are_no_answers() -> None:

@@ -159,3 +159,24 @@ def own_columns(run: SizedProgram) -> None:
 )  # fmt: skip
 def test_rows_that_differ(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
+
+
+@pytest.mark.parametrize("name", ["repeat", "reshape"])
+def test_a_number_that_is_repeated_has_no_rows(name: str) -> None:
+    def body(run: SizedProgram) -> None:
+        op(run, name, matrix(), "[]")
+        layers(run)
+
+    assert found(RULE, steps(body).trace()) == []
+
+
+def test_columns_that_are_none_are_no_layer() -> None:
+    """A file may have anything there: a list of numbers, an expanded tensor without elements."""
+
+    def body(run: SizedProgram) -> None:
+        number, none, some = (full(*shape, dtype=FP32) for shape in ((), (0, 64), (4, 64)))
+        op(run, "cat", [number, number], "0")
+        op(run, "cat", [none, some], "-1", strides=[[[0, 1], [64, 1]], []])
+        layers(run)
+
+    assert found(RULE, steps(body).trace()) == []
