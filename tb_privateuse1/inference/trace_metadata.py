@@ -26,6 +26,7 @@ from tb_privateuse1.trace.findings import (
 )
 from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.model import MISSING, Meta, Trace
+from tb_privateuse1.trace.process_groups import MOST_RANKS
 from tb_privateuse1.trace.recorded_metadata import (
     KernelSources,
     RecordedMetadata,
@@ -129,7 +130,7 @@ def build_meta(
         reader=raw.reader,
         events=_events(raw),
         rank=rank if rank is not None else _int(group.get("rank", facts.get("rank"))),
-        world_size=_int(group.get("world_size", facts.get("world_size"))),
+        world_size=_world_size(group.get("world_size", facts.get("world_size"))),
         hostname=_str(raw.metadata.get("host_name")) or _str(raw.metadata.get("hostname")),
         backend=backend_name(raw, sidecar),
         vendor=vendor.name,
@@ -319,6 +320,12 @@ def _capture_warnings(facts: dict[str, Any]) -> list[Finding]:
 
 def _int(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _world_size(value: Any) -> int | None:
+    """Return a number of ranks; None if it is no int, or so many that no job has them."""
+    size = _int(value)
+    return size if size is not None and 0 < size <= MOST_RANKS else None
 
 
 def _str(value: Any) -> str | None:

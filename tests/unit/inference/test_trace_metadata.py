@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -49,3 +51,10 @@ def test_the_host_by_either_name() -> None:
     assert recorded(host_name="node7", hostname="pod").meta.hostname == "node7"
     assert recorded(host_name="", hostname=7).meta.hostname is None
     assert not metadata(recorded(hostname="node7"))
+
+
+@pytest.mark.parametrize(("stated", "size"), [(8, 8), (3 * 10**8, None), (0, None), (-1, None)])
+def test_a_world_of_more_ranks_than_any_job_has_is_unknown(stated: int, size: int | None) -> None:
+    """The page *Ranks* makes a list of the missing ones: 300 million took 6 GB."""
+    found = recorded(distributedInfo={"rank": 0, "world_size": stated})
+    assert found.meta.world_size == size
