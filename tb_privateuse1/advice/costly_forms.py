@@ -85,7 +85,10 @@ SUMMED = Form(
         "the mean is the mean of the layer's rows. A typical sum has an input of {shapes}."
     ),
     how=say("The share of rows that the sum leaves out, of the layers and their gradients."),
-    fix=say("Add up first: layer(x.mean(1)) instead of layer(x).mean(1)."),
+    fix=say(
+        "Add up first: layer(x.mean(1)) instead of layer(x).mean(1). Of a sum, the bias "
+        "counts once for each row."
+    ),
     code=Code(before="y = layer(x).mean(1)", after="y = layer(x.mean(1))"),
 )
 LOOKED_UP = Form(

@@ -9,7 +9,8 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import NOISE
-from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, UnknownWork
+from tb_privateuse1.analysis.work.calls import known_call
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
@@ -83,8 +84,19 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 def _new_pages(case: RuleContext, fills: I64) -> bool:
     """Return whether dropped gradients of a host may take it new pages, which the system fills."""
-    written = operator_work(case.trace).written_bytes[fills]
-    return bool((written < 0).any() or 2 * written[written >= _OWN_PAGES].sum() > written.sum())
+    ops = case.trace.ops
+    first, kind = groupby.group_rows(ops.name[fills], ops.shapes[fills], ops.dtypes[fills])
+    own = whole = 0
+    for row, calls in zip(fills[first].tolist(), np.bincount(kind).tolist(), strict=True):
+        try:
+            given = known_call(case.trace, row).inputs[0]
+        except (UnknownWork, IndexError):
+            return True
+        tensors = given if isinstance(given, tuple) else (given,)
+        sizes = [one.stored * (ITEM_BYTES.get(one.dtype) or _FLOAT) for one in tensors if one]
+        own += calls * sum(size for size in sizes if size >= _OWN_PAGES)
+        whole += calls * sum(sizes)
+    return 2 * own > whole or not whole
 
 
 def _first_additions(case: RuleContext, fills: I64) -> I64:
@@ -107,6 +119,8 @@ def _first_additions(case: RuleContext, fills: I64) -> I64:
 
 _OWN_PAGES = 128 << 10
 """Bytes from which on glibc gives freed memory back (M_MMAP_THRESHOLD in mallopt(3))."""
+_FLOAT = 4
+"""Bytes of an element of a list of tensors: torch records no types of these."""
 _PAGES = say(
     " But tensors of the host from 128 KiB on may give their memory back when they are dropped. "
     "The system fills new pages, too, and that may take as long: try it."

@@ -66,15 +66,20 @@ def test_the_additions_of_the_first_batch_go_too(fill: str) -> None:
 
 
 @pytest.mark.parametrize(("side", "may_vanish"), [(64, False), (512, True)])
-def test_large_gradients_of_a_host_may_cost_new_pages_instead(side: int, may_vanish: bool) -> None:
+@pytest.mark.parametrize("fill", ["aten::zero_", "aten::_foreach_zero_"])
+def test_large_gradients_of_a_host_may_cost_new_pages_instead(
+    fill: str, side: int, may_vanish: bool
+) -> None:
     run = Program()
     gradient: dict[str, Any] = {"Input Dims": [[side, side]], "Input type": ["float"]}
+    if "foreach" in fill:  # the size of each tensor counts, and not that of all
+        gradient = {"Input Dims": [[[side, side]] * 40], "Input type": ["TensorList"]}
     for _ in range(3):
         with run.step():
             run.op("aten::mm", 1000)
             with run.range("Optimizer.zero_grad#SGD.zero_grad"):
                 for _ in range(20):
-                    run.op("aten::zero_", 40, **gradient)
+                    run.op(fill, 40, **gradient)
     (row,) = found(RULE, run.trace())
     assert row.saving_low_ns is not None
     assert row.saving_high_ns is not None
