@@ -238,13 +238,14 @@ def test_results_without_an_answer_could_come_later() -> None:
 def test_sizes_that_are_none_answer_nothing(sizes: object) -> None:
     """A file may have anything there."""
     run = Program()
+    given: dict[str, Any] = {"Input Dims": [sizes], "Input type": ["float"]}
     for _ in range(4):
         with run.step():
             run.op("aten::mm", 10, kernel=100)
             with run.around("aten::copy_"):
                 run.copy("DtoH", 20)
             run.rest(200)
-            run.op("aten::lift_fresh", 2, **{"Input Dims": [sizes], "Input type": ["float"]})
+            run.op("aten::lift_fresh", 2, **given)
     (row,) = found(RULE, run.trace())
     assert row.saving_ns is not None
 
