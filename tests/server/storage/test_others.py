@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,8 +23,6 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.server.storage.conftest import but_parts
 from tests.unit.inference.device_timeline.test_other_recordings import recorded
-
-SLEEP = "tb_privateuse1.storage.ingest.time.sleep"
 
 
 @pytest.fixture
@@ -52,9 +51,8 @@ class Readings:
 
 
 def sleeps_by(monkeypatch: pytest.MonkeyPatch, look: Callable[[float], object]) -> None:
-    """Let ``look`` take the place of this thread's sleeps; other threads' are left out."""
-    own = threading.get_ident()
-    monkeypatch.setattr(SLEEP, lambda s: look(s) if threading.get_ident() == own else None)
+    """Let ``look`` take the place of its sleeps; a reader waits for a new file's clock, too."""
+    monkeypatch.setattr(ingest, "time", SimpleNamespace(sleep=look))
 
 
 def target(files: TraceFiles, tmp_path: Path) -> Path:
