@@ -323,7 +323,7 @@ def _int(value: Any) -> int | None:
 
 
 def _world_size(value: Any) -> int | None:
-    """Return a number of ranks; None if it is no int, or so many that no job has them."""
+    """Return a number of ranks; None if it is no int, or more than any job has."""
     size = _int(value)
     return size if size is not None and 0 < size <= MOST_RANKS else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from tb_privateuse1.storage.engine_use import EngineUse
+from tb_privateuse1.storage.engines import EngineUse
 from tb_privateuse1.trace.findings import Finding
 
 

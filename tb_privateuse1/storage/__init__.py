@@ -6,7 +6,6 @@ __all__ = [
     "clients",
     "derived",
     "disk_cache",
-    "engine_use",
     "engines",
     "event_record",
     "ingest",

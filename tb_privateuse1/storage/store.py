@@ -24,8 +24,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refre
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.cache_directory import STALL_S
-from tb_privateuse1.storage.engine_use import EngineUse, Reader, Reads
-from tb_privateuse1.storage.engines import Engine, Reading, local_engine
+from tb_privateuse1.storage.engines import Engine, EngineUse, Reader, Reading, Reads, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.jobs import (

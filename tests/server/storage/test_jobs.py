@@ -13,8 +13,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache, jobs
 from tb_privateuse1.storage.clients import asking
-from tb_privateuse1.storage.engine_use import EngineUse, Reader, Reads
-from tb_privateuse1.storage.engines import local
+from tb_privateuse1.storage.engines import EngineUse, Reader, Reads, local
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
