@@ -155,7 +155,7 @@ def test_an_attached_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 CARDS = {
     "views.overview.steady_verdict": "verdict",
-    "views.overview.summary": "recording",
+    "views.overview.summary_of": "recording",
     "views.overview._account_fields": "account",
     "views.overview.awaited_operators": "idle_before",
     "analysis.account.top_lists.top_operators": "top_operators",
@@ -185,7 +185,7 @@ def test_a_rule_of_all_ranks() -> None:
 
 
 def test_an_answer_to_an_agent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overview, "summary", fails)
+    monkeypatch.setattr(overview, "summary_of", fails)
     store, scanner = Store(jobs=0), Scanner(str(folder), READERS)
     answers = Answers(scanner, store, Reader(store, scanner))
     try:
