@@ -43,7 +43,9 @@ def opened(dashboard: Dashboard, panel: str, **more: str) -> Locator:
     if panel == "instances":
         where["selected"] = longest(dashboard)
     settled(dashboard.open(run="ddp", **where))
-    return dashboard.shows(panel)
+    found = dashboard.shows(panel)
+    settled(dashboard).drawn()  # what it loads makes it higher
+    return found
 
 
 @pytest.mark.parametrize("panel", OPEN)
@@ -61,6 +63,7 @@ def test_it_stands_beside_the_page_and_in_narrow_windows_below(
         assert box(found)["height"] == box(main)["height"]
     window(dashboard, 800)
     expect(dashboard.get("panel-edge")).to_have_attribute("aria-orientation", "horizontal")
+    settled(dashboard).drawn()
     assert box(found)["y"] == pytest.approx(box(main)["y"] + box(main)["height"], abs=1)
     assert (box(found)["x"], box(found)["width"]) == (0, 800)
     found.get_by_test_id(f"{panel}-close").click()
