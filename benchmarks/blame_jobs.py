@@ -171,7 +171,7 @@ def _times(
 
 
 def _loads(random: np.random.Generator, uneven: float, world: int, steps: int) -> F64:
-    """Return loads that last over the steps, and half as much that does not."""
+    """Return loads that last over the steps, and half of that which does not."""
     lasting = random.normal(0, uneven, size=(world, 1, _LAYERS))
     passing = random.normal(0, uneven / 2, size=(world, steps, _LAYERS))
     loads = np.exp(lasting + passing).reshape(-1, ON_HOST, steps, _LAYERS)

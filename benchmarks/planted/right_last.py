@@ -162,7 +162,7 @@ def rays() -> Step:
 
 
 def preferred() -> Step:
-    """Return training of a judge by pairs of texts of which one was preferred."""
+    """Return training of a judge by pairs of texts, one of them preferred."""
     words = nn.Embedding(512, 256).to(DEVICE)
     model = perceptron(256, 768, 768, 1).to(DEVICE)
     adam = torch.optim.AdamW([*words.parameters(), *model.parameters()], fused=True)

@@ -164,7 +164,7 @@ class Patches(nn.Module):
 
 
 def masked_patches() -> Step:
-    """Return training on pictures of which a random half of the patches is left out."""
+    """Return training on pictures without a random half of their patches."""
     model = Patches(192, 4).to(DEVICE)
     adam = torch.optim.AdamW(model.parameters(), fused=True)
     pictures, labels = torch.rand(16, 64, 48).to(DEVICE), torch.randint(10, (16,)).to(DEVICE)
@@ -180,7 +180,7 @@ def masked_patches() -> Step:
 
 
 def two_critics() -> Step:
-    """Return updates of an actor and of two critics, of which the lesser one counts."""
+    """Return updates of an actor and of two critics; the lesser one counts."""
     actor, one, two = (
         perceptron(inputs, 384, 384, outputs).to(DEVICE)
         for inputs, outputs in ((24, 12), (30, 1), (30, 1))

@@ -63,7 +63,7 @@ def heard_in_parts() -> Step:
 
 
 class Experts(nn.Module):
-    """Experts of which each token has one, with room for so many tokens each."""
+    """Each token has one expert, and each expert has room for a fixed number of tokens."""
 
     def __init__(self, count: int, width: int, inner: int, room: int) -> None:
         super().__init__()

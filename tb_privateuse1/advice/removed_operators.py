@@ -28,7 +28,7 @@ class Needless(Struct, frozen=True, eq=False):
 
 
 def with_gradients(trace: Trace, work: Needless) -> Needless:
-    """Return forward work with what computes its gradients: as much of it goes."""
+    """Return forward work with what computes its gradients: the same share of it goes."""
     gradients, of = gradients_of(trace, work.rows)
     return Needless(np.append(work.rows, gradients), np.append(work.shares, work.shares[of]))
 

@@ -39,7 +39,7 @@ COMPUTING = Progress("computing", 0, 0, 0, None)
 
 _PATIENCE_S = 5.0
 """Work without a caller for this time may end. Pages poll a few times a second, but to look up the
-files of ten thousand ranks takes a busy machine over a second, in which nobody is a caller."""
+files of ten thousand ranks takes a busy machine over a second, in which no caller counts."""
 _KEPT_S = 60.0
 """An outcome stays this long for callers that got Pending."""
 _LOOK_S = 0.1

@@ -45,7 +45,7 @@ from tb_privateuse1.views.shared_options import RanksWindowOption, StepOption
 from tb_privateuse1.views.signature import reduces
 
 MOST_RANKS = 2000
-"""Of more ranks the page lists those that matter: nobody reads a chart with more bars."""
+"""Of more ranks the page lists those that matter: a chart with more bars cannot be read."""
 
 
 class RankRow(Struct, frozen=True):

@@ -47,7 +47,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _without_gradients(trace: Trace, work: Costly) -> Costly:
-    """Return the norms of weights that nobody trains."""
+    """Return the norms of weights that are not trained."""
     _, of = gradients_of(trace, work.rows)
     kept = ~np.isin(np.arange(len(work.rows)), of)
     return Costly(work.rows[kept], work.shares[kept], work.rows[kept])

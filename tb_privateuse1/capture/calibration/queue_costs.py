@@ -114,10 +114,10 @@ def plant_test(backend: str) -> list[list[int]]:
 
 
 def _until_idle(backend: str, clock: CoreClock) -> tuple[int, int]:
-    """Return when the device was seen idle, and how long before nobody looked, in ns.
+    """Return when the device was seen idle, and for how long before it was not looked at, in ns.
 
     It asks: a thread that sleeps wakes later behind a long row than behind a short one. Where the
-    backend's events cannot be asked it waits, and the time without a core is what nobody saw.
+    backend's events cannot be asked it waits, and the time without a core is what it did not see.
     """
     waited = clock.waited_ns()
     with suppress(Exception):

@@ -74,7 +74,7 @@ def test_late_ones_leave_every_second_turn_to_the_latest(files: TraceFiles) -> N
 
 
 def test_a_client_who_asked_for_everything_first_holds_up_no_other(files: TraceFiles) -> None:
-    """One trace of a second client, behind 60 of a first one of which some are late."""
+    """One trace of a second client, behind 60 of a first one, some of them late."""
     all_jobs = jobs.Jobs(3, FakeClock().now)
     with asking({"first"}):
         for i in range(60):

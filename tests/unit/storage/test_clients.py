@@ -1,4 +1,4 @@
-"""Turns of clients: nobody is passed again and again, whatever names others make up."""
+"""Turns of clients: none is passed again and again, whatever names others make up."""
 
 from __future__ import annotations
 
