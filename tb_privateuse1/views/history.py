@@ -11,13 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import engine
+from tb_privateuse1.analysis.account.utilization import utilization
 from tb_privateuse1.analysis.comparison.trend import Trend, TrendLevel, find_trend
 from tb_privateuse1.analysis.memory import allocations, devices
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import device_use
 from tb_privateuse1.analysis.simulation.verdict import steady_verdict
 from tb_privateuse1.analysis.steps.table import step_spread
-from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.model import Timeline, Trace
 from tb_privateuse1.trace.run_parameters import RunParameter, trace_parameters
@@ -126,7 +126,7 @@ def figures(trace: Trace) -> HistoryRow:
     spread = step_spread(trace, complete, window.time if window.is_cut else None)
     number = trace.text(names[marked][0]).rpartition("#")[2] if len(complete) else ""
     used, use = (
-        utilization(trace, window.steps, window.time),
+        utilization(window),
         device_use(trace, window.complete_steps, window.time, window.kernels),
     )
     limit = steady_verdict(trace)

@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.account.table import (
     has_account,
     step_accounts,
 )
+from tb_privateuse1.analysis.account.utilization import utilization
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import iteration_spread
@@ -44,7 +45,6 @@ from tb_privateuse1.analysis.steps.table import (
     step_spread,
     step_table,
 )
-from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import reader_named
 from tb_privateuse1.trace import device_times, intervals, uncertainty
@@ -250,7 +250,7 @@ def _first_figures(window: Window) -> Overview:
     spread = iteration_spread(trace)
     if has_steps(trace):  # else one row stands for all of the recording
         spread = step_spread(trace, rows, cut)
-    used = utilization(trace, window.steps, window.time)
+    used = utilization(window)
     kernels = trace.kernels.take(window.kernels)
     use = BUDGET.compute(
         trace,

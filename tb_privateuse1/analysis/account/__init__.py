@@ -3,10 +3,11 @@
 ``classes`` names the classes. ``classification`` divides the recording of a device:
 ``host_activity`` and ``host_chain`` say what the host did while nothing ran on the device.
 ``table`` sums the intervals of a window, with the largest of each class, and finds the call and the
-function with most of a time; ``idle_by_operator`` sums idle time by the operator that ends it,
-``top_lists`` has the operators and kernels with the most time, ``calls_without_launches`` finds the
-host's calls that launch nothing, and ``state_writes`` those that copy tensors and write them.
-``first_look`` finds which tracks the timeline shows first.
+function with most of a time; ``utilization`` is the share that idle time leaves;
+``idle_by_operator`` sums idle time by the operator that ends it, ``top_lists`` has the operators
+and kernels with the most time, ``calls_without_launches`` finds the host's calls that launch
+nothing, and ``state_writes`` those that copy tensors and write them. ``first_look`` finds which
+tracks the timeline shows first.
 """
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "state_writes",
     "table",
     "top_lists",
+    "utilization",
 ]

@@ -23,7 +23,7 @@ from tb_privateuse1.analysis.recording.judged_part import (
 from tb_privateuse1.analysis.recording.phases import FIRST_TIME, phases, time_of
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.step_names import PHASES
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -129,8 +129,7 @@ class Window:
     @property
     def bound_ns(self) -> int | None:
         """Return how far off the length may be; None if that is not known."""
-        bounds = steps_bounds.step_windows(self.trace).bound(self.trace.steps)
-        return uncertainty.bound_sum(bounds[self.steps])
+        return steps_bounds.total_bound(self.trace, self.steps)
 
     @functools.cached_property
     def host_time(self) -> intervals.Set:

@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.work.batches import batches
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -70,9 +70,8 @@ def device_use(trace: Trace, steps: I64, time: intervals.Set, chosen: Bools) -> 
     ``time`` is what counts of them, and ``chosen`` has a flag per device activity that counts.
     """
     start, end = trace.steps.start_ns, trace.steps.end_ns
-    bounds = steps_bounds.step_windows(trace).bound(trace.steps)
     whole = int(intervals.covered_length(time, start[steps], end[steps]).sum())
-    bound = uncertainty.bound_sum(bounds[steps])
+    bound = steps_bounds.total_bound(trace, steps)
     missing = _use_missing(trace, steps)
     place = np.full(len(trace.steps) + 1, NONE, np.int32)
     place[steps] = 0
@@ -91,7 +90,7 @@ def device_use(trace: Trace, steps: I64, time: intervals.Set, chosen: Bools) -> 
         samples_missing=lacking or count.samples_missing,
         **_throughput("tokens", count.tokens, whole, bound),
         tokens_missing=lacking or count.tokens_missing,
-        step_shares=_step_shares(trace, end - start, bounds) if use else (),
+        step_shares=_step_shares(trace) if use else (),
     )
 
 
@@ -125,9 +124,11 @@ def _recomputed(trace: Trace) -> Bools:
     return found
 
 
-def _step_shares(trace: Trace, length_ns: I64, bound_ns: I64) -> tuple[StepShares, ...]:
-    found = _use(trace, trace.kernels.step, length_ns, bound_ns)
-    names = [trace.text(name) for name in trace.steps.name.tolist()]
+def _step_shares(trace: Trace) -> tuple[StepShares, ...]:
+    steps = trace.steps
+    bounds = steps_bounds.step_windows(trace).bound(steps)
+    found = _use(trace, trace.kernels.step, steps.end_ns - steps.start_ns, bounds)
+    names = [trace.text(name) for name in steps.name.tolist()]
     return tuple(
         StepShares(name, *(getattr(use, key, None) for key in ("mfu", "hfu", "product_flops")))
         for name, use in zip(names, found, strict=True)

@@ -119,8 +119,7 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
     recorded = (trace.kernels, trace.launches, trace.frames)
     if not any(map(len, recorded)) and not (trace.ops.kind == OPERATOR).any():
         return None
-    bounds = steps_bounds.step_windows(trace).bound(trace.steps)
-    window_bound_ns = uncertainty.bound_sum(bounds[part.steps])
+    window_bound_ns = steps_bounds.total_bound(trace, part.steps)
     account = account_table(trace, part.window, window_bound_ns=window_bound_ns, detailed=False)
     kind, leading = _leading(trace, account)
     lack = lacking_work(trace, part)

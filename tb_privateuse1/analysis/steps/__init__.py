@@ -11,5 +11,4 @@ __all__ = [
     "judged_window",
     "table",
     "training_phases",
-    "utilization",
 ]

@@ -25,27 +25,67 @@ _ALL = range(_DEVICE)
 _COMPUTE = breakdown.KINDS.index("kernel")
 
 
-class Windows(Struct, frozen=True):
-    """Least and greatest start and end of each step's window; ``known`` is false without limits.
+class Limits(Struct, frozen=True):
+    """Least and greatest end of each step, and the starts that follow from either.
 
-    ``least`` and ``most`` are the limits of its length: an error that all starts share moves both
-    ends alike. A step that ends before its window starts has no length.
+    They hold for one error that all starts share. A step that ends before its window starts has no
+    length.
     """
 
     start_low: I64
     start_high: I64
     end_low: I64
     end_high: I64
-    least: I64
-    most: I64
+
+    def least(self) -> I64:
+        """Return the least length of each window."""
+        length: I64 = np.maximum(self.end_low - self.start_high, 0)
+        return length
+
+    def most(self) -> I64:
+        """Return the greatest length of each window."""
+        return self.end_high - self.start_low
+
+    def total(self, rows: I64) -> tuple[int, int]:
+        """Return the least and the greatest sum of the lengths of some steps, in their order.
+
+        A later end of one step is a later start of the next one, so that only the first start and
+        the last end of consecutive steps count.
+        """
+        first = rows[~np.isin(rows - 1, rows)]
+        apart = int((self.start_high - self.start_low)[first].sum())
+        least, most = (
+            int(np.maximum(end - start, 0)[rows].sum())
+            for start, end in ((self.start_low, self.end_low), (self.start_high, self.end_high))
+        )
+        return max(least - apart, 0), most + apart
+
+
+class Windows(Struct, frozen=True):
+    """The limits of each step's window, for the least and the greatest error of all starts.
+
+    Such an error moves both ends of a window alike. ``known`` is false without limits, by step.
+    """
+
+    early: Limits
+    delayed: Limits
     known: Bools
-    """By step."""
 
     def bound(self, steps: Steps) -> I64:
         """Return the error bound of each window's length; ``MISSING`` where it is not known."""
         length = steps.end_ns - steps.start_ns
-        bound: I64 = np.maximum(length - self.least, self.most - length)
+        least = np.minimum(self.early.least(), self.delayed.least())
+        most = np.maximum(self.early.most(), self.delayed.most())
+        bound: I64 = np.maximum(length - least, most - length)
         return np.where(self.known, bound, MISSING)
+
+    def total_bound(self, steps: Steps, rows: I64) -> int | None:
+        """Return the error bound of the sum of some steps' lengths; None if it is not known."""
+        if not self.known[rows].all():
+            return None
+        length = int((steps.end_ns - steps.start_ns)[rows].sum())
+        totals = [limits.total(rows) for limits in (self.early, self.delayed)]
+        return max(max(length - least, most - length) for least, most in totals)
 
 
 @memoize
@@ -59,23 +99,18 @@ def step_windows(trace: Trace) -> Windows:
     late = (uncertainty.own_start_bound(kernels) + kernels.duration_bound_ns)[own]
     late, shift = np.where(unknown, 0, late), kernels.shift_bound_ns[own]
     # Of all shifts the extreme ones count: the length only grows, or only shrinks, with the shift.
-    early, delayed = (
-        (_ends(steps, step, end + shifted - late), _ends(steps, step, end + shifted + late))
-        for shifted in (-shift, shift)
-    )
-    lengths = [
-        (np.maximum(low - _starts(steps, high), 0), high - _starts(steps, low))
-        for low, high in (early, delayed)
-    ]
-    return Windows(
-        _starts(steps, early[0]),
-        _starts(steps, delayed[1]),
-        early[0],
-        delayed[1],
-        np.minimum(lengths[0][0], lengths[1][0]),
-        np.maximum(lengths[0][1], lengths[1][1]),
-        known=~(device_times.lacking_steps(trace) | unknown.any()),
-    )
+    early, delayed = (_limits(steps, step, end + shifted, late) for shifted in (-shift, shift))
+    return Windows(early, delayed, known=~(device_times.lacking_steps(trace) | unknown.any()))
+
+
+def total_bound(trace: Trace, rows: I64) -> int | None:
+    """Return how far off the length of rows of ``trace.steps`` may be; None if it is not known."""
+    return step_windows(trace).total_bound(trace.steps, rows)
+
+
+def _limits(steps: Steps, step: I32, end: I64, late: I64) -> Limits:
+    low, high = (_ends(steps, step, end + error) for error in (-late, late))
+    return Limits(_starts(steps, low), _starts(steps, high), low, high)
 
 
 def _ends(steps: Steps, step: I32, ends: I64) -> I64:

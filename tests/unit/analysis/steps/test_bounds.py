@@ -49,6 +49,37 @@ def test_steps_and_their_parts_are_within_their_bounds(seed: int, lanes: int, ho
 
 @pytest.mark.parametrize(("lanes", "hosted"), FORMS)
 @pytest.mark.parametrize("seed", SEEDS)
+def test_the_sum_of_steps_is_within_its_bound_and_counts_inner_edges_once(
+    seed: int, lanes: int, hosted: bool
+) -> None:
+    """The sum of some steps is within its bound, which is at most the sum of theirs."""
+    shown, true = pair(seed, lanes, hosted)
+    bounds = steps_bounds.step_windows(shown).bound(shown.steps)
+    for rows in (np.arange(len(shown.steps)), np.array([0, 2]), np.array([1])):
+        mine, theirs = (
+            (one.steps.end_ns - one.steps.start_ns)[rows].sum() for one in (shown, true)
+        )
+        bound = steps_bounds.total_bound(shown, rows)
+        assert bound is not None
+        assert abs(int(mine - theirs)) <= bound <= bounds[rows].sum()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_utilization_is_what_idle_time_leaves_with_the_same_bounds(seed: int) -> None:
+    """Utilization and the account's idle time have one bound."""
+    answer = overview(pair(seed, 2)[0])
+    account = answer.account
+    assert account is not None
+    assert account.idle_bound_ns is not None
+    least, most = (
+        min(max(1 - (account.idle_ns + bound) / account.window_ns, 0), 1)
+        for bound in (account.idle_bound_ns, -account.idle_bound_ns)
+    )
+    assert (answer.utilization_low, answer.utilization_high) == pytest.approx((least, most))
+
+
+@pytest.mark.parametrize(("lanes", "hosted"), FORMS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_totals_and_utilization_are_within_their_bounds(
     seed: int, lanes: int, hosted: bool
 ) -> None:
