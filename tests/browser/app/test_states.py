@@ -19,6 +19,8 @@ from tests.support.server import Server, serve
 ROOT = Path(__file__).parents[3]
 MARKUP = "<img src=x onerror=alert(1)>"
 OPERATORS = 10
+CUT_OFF = "ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)"
+"""What the page still asks for when the server ends is cut off in one way or another."""
 
 
 def test_an_unreadable_trace_says_why(dashboard: Dashboard) -> None:
@@ -55,12 +57,22 @@ def test_an_empty_logdir_explains_itself_until_there_is_a_trace(
     dashboard.shows("run-picker", value="ddp")
 
 
+def test_a_timeline_without_tracks_does_not_blame_its_filter(
+    visit: Callable[[Server], Dashboard], tmp_path: Path
+) -> None:
+    (tmp_path / "nothing_1.1.pt.trace.json").write_text('{"traceEvents": []}')
+    with serve("--logdir", tmp_path) as server:
+        dashboard = visit(server).open(view="timeline")
+        only = dashboard.get("only-tracks")
+        expect(only).to_have_attribute("aria-invalid", "false", timeout=WAIT_MS)
+        dashboard.watch.expected.append(CUT_OFF)
+
+
 def test_a_server_that_went_away(visit: Callable[[Server], Dashboard], logdir: Path) -> None:
     with serve("--logdir", logdir) as server:
         dashboard = visit(server).open(run="ddp")
         dashboard.shows("figure-utilization")
-        # What the page still asks for when the server ends is cut off in one way or another.
-        dashboard.watch.expected.append("ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)")
+        dashboard.watch.expected.append(CUT_OFF)
     dashboard.go_to("kernels")
     expect(dashboard.shows("error", code="network")).to_contain_text("cannot be reached")
     expect(dashboard.get("retry")).to_be_visible()

@@ -51,7 +51,7 @@ export function RecordingStrip({ tracks, result, camera, move, marks, left }: Re
     >
       <TrackFilter
         only={arrangement.only}
-        none={!lines.some((line) => line.kind === "group" && line.key !== "")}
+        none={arrangement.only !== "" && !lines.some((line) => line.kind === "group" && line.key !== "")}
         set={(only) => tracks.arrange({ only })}
       />
       {arrangement.hidden.size > 0 && (
