@@ -18,8 +18,10 @@ from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, 
 from tb_privateuse1.analysis.idioms.partly_read_products import beyond_reading
 from tb_privateuse1.analysis.idioms.row_gates import Gate, gate_of, row_run
 from tb_privateuse1.analysis.work.arguments import Tensor
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import F64, I64
 
 _LEAST_GATES = 8
@@ -28,6 +30,8 @@ _LEAST_ROWS = 64
 """With fewer rows, reading the weights and the calls themselves take the time of a product."""
 _LONGEST = 64
 """Operators between a gate and the first one of its branch."""
+_SAME_SIZE = 6
+"""Tensors of the result's size in a branch: two layers with norms and activations."""
 _UNEVEN = 1.5
 """Operations of the costliest branch for one of the cheapest, from which they are not alike."""
 
@@ -66,7 +70,7 @@ class _Gated(Struct, frozen=True):
 def selected_rows(trace: Trace) -> SelectedRows:
     """Return branches on rows of which each row is read of one or few, and what chooses them."""
     calls = followed_calls(trace)
-    groups = [pair for at in calls.named("where") if (pair := _chosen_from_two(calls, at))]
+    groups = [pair for at in calls.named("where") if (pair := _chosen_from_two(trace, calls, at))]
     taken = {one for group in groups for branch in group[1] for one in branch.places}
     gated = [one for at in calls.named("where", "masked_fill", "mul") if (one := _gated(calls, at))]
     groups += _exclusive([one for one in gated if not taken.intersection(one.branch.places)])
@@ -96,21 +100,41 @@ def _whole_bytes(known: Known | None) -> int:
     return 0 if known is None or known.needs is None else known.needs.whole_bytes
 
 
-def _chosen_from_two(calls: FollowedCalls, at: int) -> _Group | None:
+def _chosen_from_two(trace: Trace, calls: FollowedCalls, at: int) -> _Group | None:
     """Return the two branches that ``where`` chooses rows from."""
     known = calls.at(at)
     found = None if known is None else _gate_and_result(known)
     if known is None or found is None or len(_wholes(known)) != 2:
         return None
     gate, elements = found
-    second = _branch(calls, at, elements, gate.numel, ends_at=elements)
-    first = second and _branch(calls, second.places[0], elements, gate.numel)
-    if not second or not first:
+    pairs = []
+    for times in range(1, _SAME_SIZE + 1):
+        second = _branch(calls, at, elements, gate.numel, times)
+        first = second and _branch(calls, second.places[0], elements, gate.numel)
+        if second and first:
+            pairs.append((first, second))
+    if not pairs:
         return None
+    first, second = min(pairs, key=lambda pair: abs(pair[0].cost - pair[1].cost))
     inputs = {_reads(calls, one.places[0], gate.numel) for one in (first, second)}
+    if elements in inputs and not _are_apart(trace, calls, first, second):
+        return None
     if _is_read_again(calls, at, elements, is_residual=inputs == {elements}):
         return None
     return 1 / 2, [first, second], [at]
+
+
+def _are_apart(trace: Trace, calls: FollowedCalls, first: _Branch, second: _Branch) -> bool:
+    """Return whether two branches are of other modules: else one may read what the other made."""
+    frames = trace.frames
+    inner = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))
+    names = [
+        lookup(inner, trace.ops.frame[calls.rows[np.array(one.places)]], NONE)
+        for one in (first, second)
+    ]
+    if any((one == NONE).any() for one in names):
+        return False
+    return not np.isin(*(frames.name[one] for one in names)).any()
 
 
 def _gated(calls: FollowedCalls, at: int) -> _Gated | None:
@@ -167,15 +191,15 @@ def _wholes(known: Known) -> list[Tensor]:
 
 
 def _branch(
-    calls: FollowedCalls, at: int, elements: int, rows: int, ends_at: int = 0
+    calls: FollowedCalls, at: int, elements: int, rows: int, times: int = _LONGEST
 ) -> _Branch | None:
     """Return what makes a result that a place reads, as far back as it works on its rows alone.
 
-    Each result on the way has one reader. It ends where a tensor of ``ends_at`` elements is read:
-    that may be the other branch's result. None without a product or a convolution.
+    Each result on the way has one reader. It ends where a tensor of the result's size is read for
+    this many times: that may be the other branch's result. None without a product or a convolution.
     """
     places: list[int] = []
-    cost = 0
+    cost, result = 0, elements
     while len(places) < _LONGEST:
         maker = _maker(calls, at, elements)
         known = None if maker is None else calls.at(maker)
@@ -189,7 +213,8 @@ def _branch(
         places.insert(0, maker)
         cost += _operations(known)
         at, elements = maker, read
-        if read == ends_at:
+        times -= read == result
+        if not times:
             break
     return _Branch(tuple(places), cost) if cost else None
 
