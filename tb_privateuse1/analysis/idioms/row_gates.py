@@ -51,7 +51,7 @@ def row_run(gate: Tensor, shape: tuple[int, ...]) -> int:
 
 def gate_of(calls: FollowedCalls, at: int, gate: Tensor) -> Gate | None:
     """Return what a place reads as a gate; None if it may be any numbers."""
-    found = _origin(calls, at, gate.numel)
+    found = made_from(calls, at, gate.numel)
     if found is None:
         return Gate(("mask", gate.numel), "it") if gate.dtype == _BOOL else None
     place, known = found
@@ -102,7 +102,7 @@ def _filled(
     if known.word != "scatter" or known.made != elements:
         return None
     x, index = known.call.tensor(0), known.call.tensor(2)
-    before = _origin(calls, at, elements)
+    before = made_from(calls, at, elements)
     is_new = before is not None and before[1].word in _ZEROS
     last = len(x.shape) - 1
     if not is_new or known.call.integer(1) % len(x.shape) != last:
@@ -110,7 +110,7 @@ def _filled(
     return index.shape[-1], x.shape[-1]
 
 
-def _origin(calls: FollowedCalls, at: int, elements: int) -> tuple[int, Known] | None:
+def made_from(calls: FollowedCalls, at: int, elements: int) -> tuple[int, Known] | None:
     """Return what made a tensor of some elements that a place reads.
 
     It is a new result, a conversion of truth values, or a cut of something greater.
