@@ -107,7 +107,7 @@ SPECTRUM = Form(
     how=say(
         "Their time less that of six products with a few vectors, as svd_lowrank makes, at the "
         "rate of this recording's products; half of a running sum. Such methods are exact to some "
-        "digits, and converge by the matrix: the range begins at nothing."
+        "digits, and converge by the matrix. Without a product the range begins at nothing."
     ),
     fix=say(
         "Compute the few: torch.svd_lowrank or torch.lobpcg, some steps of the power method that "

@@ -120,7 +120,12 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     for found in _finding(
         case, _SELECTED, Chosen(selected.rows, selected.shares, selected.readers)
     ):
-        yield replace(found, most=selected.most, may_vanish=not selected.is_even)
+        yield replace(
+            found,
+            most=selected.most,
+            may_vanish=not selected.is_even,
+            confidence="medium" if selected.is_even else "low",
+        )
 
 
 def _finding(case: RuleContext, words: _Choice, work: Chosen) -> Iterator[RuleFinding]:
@@ -156,7 +161,8 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Equal rounds of operators on rows, directly ahead of stack or cat, whose only reader "
-        "takes half or less; softmax, sigmoid and others that keep an order, read by "
+        "takes half or less; branches on rows of which where, masked_fill or a product with a mask "
+        "keeps one for each row; softmax, sigmoid and others that keep an order, read by "
         "argmax, topk, argsort or a comparison with a number alone; cat whose only reader is one "
         "sum or norm of all elements."
     ),
