@@ -57,7 +57,9 @@ _ROUNDS = _Choice(
     ),
 )
 _SELECTED = _Choice(
-    title=say("Rows are computed in several branches, and one of them is kept: {share} of the time"),
+    title=say(
+        "Rows are computed in several branches, and one of them is kept: {share} of the time"
+    ),
     explanation=say(
         "{count:,} operators (where, or a product with a mask) keep each row of one branch, and of "
         "the others they keep none. The branches ({names}) work on one row after the other."

@@ -13,7 +13,6 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 
-
 _QUARTER = 0.75
 """The quantile of rates: other programs on a machine make products slower, and none faster."""
 

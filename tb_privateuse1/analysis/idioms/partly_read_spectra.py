@@ -8,6 +8,7 @@ of the time is a guess from their operations.
 from __future__ import annotations
 
 import math
+
 import numpy as np
 
 from tb_privateuse1.analysis.idioms.comparable_products import product_rate, time_of
@@ -102,9 +103,7 @@ def _of_values(calls: FollowedCalls, at: int, word: str, shape: tuple[int, ...])
     return found
 
 
-def _of_vectors(
-    calls: FollowedCalls, at: int, word: str, shape: tuple[int, ...]
-) -> list[float]:
+def _of_vectors(calls: FollowedCalls, at: int, word: str, shape: tuple[int, ...]) -> list[float]:
     """Return the shares that are cut of the vectors; one of 1 if a product reads all of them.
 
     The input may have their shape, and so may what is made later.
@@ -113,13 +112,15 @@ def _of_vectors(
     sides = {(rows, rows), (columns, columns), (rows, values), (values, columns)}
     found: list[float] = []
     for _, (_, known) in zip(range(_NEAR), calls.behind(at), strict=False):
-        if known is None or known.made in {math.prod(side) for side in sides}:
+        if known is None:
             break
         alike = [one for one in known.call.tensors() if one.shape[-2:] in sides]
         if known.kind == "gemm" and alike and not found:
             return [1.0]
         if alike and known.word in CUTS:
             found.append(_taken(known) if _takes_greatest(known, word in _RISING) else 1.0)
+        if known.made in {math.prod(side) for side in sides}:
+            break
     return found
 
 

@@ -92,9 +92,7 @@ def few_of_columns(calls: FollowedCalls, at: int, elements: int) -> tuple[int, i
     return None
 
 
-def _filled(
-    calls: FollowedCalls, at: int, known: Known, elements: int
-) -> tuple[int, int] | None:
+def _filled(calls: FollowedCalls, at: int, known: Known, elements: int) -> tuple[int, int] | None:
     """Return the filled columns of what a call makes; None if it makes something else."""
     if known.word == "one_hot":
         x, width = known.call.tensor(0), known.call.integer(1)

@@ -134,7 +134,8 @@ def _are_apart(trace: Trace, calls: FollowedCalls, first: _Branch, second: _Bran
     ]
     if any((one == NONE).any() for one in names):
         return False
-    return not np.isin(*(frames.name[one] for one in names)).any()
+    one, other = (frames.name[frame] for frame in names)
+    return not np.isin(one, other).any()
 
 
 def _gated(calls: FollowedCalls, at: int) -> _Gated | None:
