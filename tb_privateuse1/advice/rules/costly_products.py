@@ -93,8 +93,11 @@ RULE = Rule(
     looks_for=say(
         "A product whose result only the next product reads, and whose other order needs half of "
         "the operations; a product with a matrix made by diag, diag_embed, block_diag, eye, kron, "
-        "a triangle of ones, or few numbers among zeros; X a layer or a lookup whose only reader adds up its rows; pad with zeros for a "
-        "convolution; batch_norm in eval mode behind a layer, without gradients."
+        "a triangle of ones, or few numbers among zeros; unfold for a product; all pairs of two "
+        "tensors written for a sum; one-hot rows or comparisons for a sum; decompositions and "
+        "running sums cut to a few numbers; a layer or a lookup whose only reader adds up its "
+        "rows; pad with zeros for a convolution; batch_norm in eval mode behind a layer, without "
+        "gradients."
     ),
     why=say(
         "The same result costs fewer operations, or less memory on its way. The shapes of the "
