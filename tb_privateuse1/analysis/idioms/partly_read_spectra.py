@@ -33,11 +33,15 @@ _OF_PASS = 1 / 2
 """Of a running sum: it writes as much as it reads, where a sum only reads."""
 _GREATEST = frozenset(("max", "amax"))
 _NORMS = frozenset(("linalg_matrix_norm", "linalg_norm"))
-_VALUES = frozenset(("linalg_svdvals", "linalg_eigvalsh"))
+_VALUES = frozenset(("linalg_svdvals", "linalg_eigvalsh", "linalg_eigvals"))
 _WITH_VECTORS = frozenset(("linalg_svd", "svd", "linalg_eigh"))
 _RISING = frozenset(("linalg_eigh", "linalg_eigvalsh"))
 """Their greatest values are the last ones; those of others the first ones."""
 _RUNNING = frozenset(("cumsum", "cumprod", "logcumsumexp"))
+_BASES = {"linalg_svd": "True", "linalg_qr": "complete"}
+"""Operators that complete a basis with vectors of no value, and the argument that asks for it."""
+_TALL = 2
+"""Rows for each column, or the other way round, from which a complete basis is much larger."""
 
 
 @memoize
@@ -45,7 +49,7 @@ def partly_read_spectra(trace: Trace) -> Costly:
     """Return what computes all numbers of which few are read, with the guessed share that goes."""
     calls = followed_calls(trace)
     shares: dict[int, float] = {}
-    for at in calls.named(*_NORMS, *_VALUES, *_WITH_VECTORS, *_RUNNING):
+    for at in calls.named(*_NORMS, *_VALUES, *_WITH_VECTORS, *_RUNNING, *_BASES):
         known = calls.at(at)
         if known is None:
             continue
@@ -67,6 +71,9 @@ def _share(trace: Trace, calls: FollowedCalls, at: int, known: Known) -> float:
         return _OF_PASS if reader is not None and _taken(reader) <= MOST_READ else 0.0
     *batch, rows, columns = x.shape
     values = min(rows, columns)
+    completed = _completed(calls, at, known)
+    if completed or known.word == "linalg_qr":
+        return completed
     few = _few(calls, at, known, values)
     if values < _LEAST or not few or few > MOST_READ * values:
         return 0.0
@@ -76,6 +83,21 @@ def _share(trace: Trace, calls: FollowedCalls, at: int, known: Known) -> float:
     operations = 2 * _PASSES * math.prod(batch) * rows * columns * (few + _BESIDE)
     time = int(time_of(trace, calls.rows[np.array([at])])[0])
     return 1 - operations / rate * 1e9 / max(time, 1)
+
+
+def _completed(calls: FollowedCalls, at: int, known: Known) -> float:
+    """Return the share of a complete basis that is beyond the matrix' own, if nobody reads it."""
+    rows, columns = known.call.tensor(0).shape[-2:]
+    least, most = min(rows, columns), max(rows, columns)
+    if known.call.value(1) != _BASES.get(known.word, "") or most < _TALL * max(least, _LEAST):
+        return 0.0
+    for _, one in calls.behind(at):
+        if one is None:
+            return 0.0
+        if any(tensor.shape[-2:] == (most, most) for tensor in one.call.tensors()):
+            if not one.is_view or _taken(one) > least / most:
+                return 0.0
+    return 1 - least / most
 
 
 def _few(calls: FollowedCalls, at: int, known: Known, values: int) -> float:
@@ -98,7 +120,8 @@ def _of_values(calls: FollowedCalls, at: int, word: str, shape: tuple[int, ...])
     found = 0.0
     for _, (_, known) in zip(range(_NEAR), calls.behind(at), strict=False):
         x = None if known is None else known.call.optional(0)
-        if known is not None and x is not None and x.shape == shape:
+        is_size = known is not None and known.word == "abs"  # their greatest one is read behind it
+        if known is not None and x is not None and x.shape == shape and not is_size:
             found += _taken(known) if _takes_greatest(known, word in _RISING) else 1.0
     return found
 

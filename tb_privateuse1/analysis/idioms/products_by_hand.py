@@ -21,7 +21,9 @@ _PAIRS = 8
 """Pairs for each element of either tensor: by hand, as many numbers are made and read."""
 _UNKNOWN = 1 / 2
 """The share that goes where the recording has no product: its numbers are written and read."""
-_WRITE_PAIRS = ("mul", "sub", "mse_loss", "cosine_similarity", "pairwise_distance")
+_WRITE_PAIRS = (
+    "mul", "sub", "mse_loss", "cosine_similarity", "pairwise_distance", "bmm", "matmul",
+)  # fmt: skip
 _WITH_SUM = frozenset(("cosine_similarity", "pairwise_distance"))
 """They write all pairs on their way, and return the sums."""
 _NORMS = frozenset(("norm", "linalg_vector_norm"))
@@ -91,8 +93,13 @@ def _pairs(known: Known) -> int:
     tensors = [one for one in known.call.tensors() if one.shape]
     if len(tensors) != 2 or not all(one.stored for one in tensors):
         return 0
+    shapes = [one.shape for one in tensors]
+    if known.kind == "gemm":
+        # Of a column and a row, a product adds nothing up.
+        if shapes[0][-1:] != (1,) or shapes[1][-2:-1] != (1,):
+            return 0
     try:
-        pairs = math.prod(np.broadcast_shapes(*(one.shape for one in tensors)))
+        pairs = math.prod(np.broadcast_shapes(*shapes))
     except ValueError:
         return 0
     return pairs if pairs >= _PAIRS * max(one.stored for one in tensors) else 0

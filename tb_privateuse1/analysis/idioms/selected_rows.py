@@ -73,7 +73,7 @@ def selected_rows(trace: Trace) -> SelectedRows:
     groups = [pair for at in calls.named("where") if (pair := _chosen_from_two(trace, calls, at))]
     taken = {one for group in groups for branch in group[1] for one in branch.places}
     gated = [one for at in calls.named("where", "masked_fill", "mul") if (one := _gated(calls, at))]
-    groups += _exclusive([one for one in gated if not taken.intersection(one.branch.places)])
+    groups += _exclusive(calls, [one for one in gated if not taken.intersection(one.branch.places)])
     shares: dict[int, float] = {}
     readers: dict[int, float] = {}
     most, is_even = 1.0, True
@@ -117,9 +117,10 @@ def _chosen_from_two(trace: Trace, calls: FollowedCalls, at: int) -> _Group | No
         return None
     first, second = min(pairs, key=lambda pair: abs(pair[0].cost - pair[1].cost))
     inputs = {_reads(calls, one.places[0], gate.numel) for one in (first, second)}
-    if elements in inputs and not _are_apart(trace, calls, first, second):
+    is_square = inputs == {elements}
+    if elements in inputs and not (is_square and _are_apart(trace, calls, first, second)):
         return None
-    if _is_read_again(calls, at, elements, is_residual=inputs == {elements}):
+    if _is_read_again(calls, at, elements, is_residual=is_square):
         return None
     return 1 / 2, [first, second], [at]
 
@@ -152,8 +153,8 @@ def _gated(calls: FollowedCalls, at: int) -> _Gated | None:
     return _Gated(at, gate, branch)
 
 
-def _exclusive(gated: list[_Gated]) -> list[_Group]:
-    """Return gated branches of which at most some keep a row.
+def _exclusive(calls: FollowedCalls, gated: list[_Gated]) -> list[_Group]:
+    """Return gated branches of which at most some keep a row, and whose results are added up.
 
     Gates with the same number begin another group: another tensor may be compared.
     """
@@ -166,9 +167,17 @@ def _exclusive(gated: list[_Gated]) -> list[_Group]:
     found: list[_Group] = []
     for group in (group for own in groups.values() for group in own):
         few, count = group[0].gate.few, len(group)
-        if few < count:
+        if few < count and _are_joined(calls, group[-1].at):
             found.append((few / count, [one.branch for one in group], [one.at for one in group]))
     return found
+
+
+def _are_joined(calls: FollowedCalls, at: int) -> bool:
+    """Return whether what a place makes is read together with another tensor of its size."""
+    known = calls.at(at)
+    readers = (calls.readers(at, known.made) if known is not None else None) or []
+    reader = calls.at(readers[0]) if readers else None
+    return known is not None and reader is not None and len(_alike(reader, known.made)) > 1
 
 
 def _gate_and_result(known: Known) -> tuple[Tensor, int] | None:

@@ -215,6 +215,26 @@ def deeper_for_some(run: SizedProgram) -> None:
     op(run, "where", MASK, matrix(TOKENS, WIDTH), matrix(TOKENS, WIDTH))
 
 
+def first_of_a_recurrence(run: SizedProgram) -> None:
+    """A layer makes the first state, and the next one is kept where a sequence goes on."""
+    with run.frame("nn.Module: Linear_0"):
+        run.rest(1)
+        op(run, "linear", matrix(TOKENS, 64), matrix(WIDTH, 64), us=LONG_US)
+    with run.frame("nn.Module: Linear_1"):
+        run.rest(1)
+        op(run, "linear", matrix(TOKENS, WIDTH), matrix(WIDTH, WIDTH), us=LONG_US)
+    op(run, "where", MASK, matrix(TOKENS, WIDTH), matrix(TOKENS, WIDTH))
+
+
+def two_masks(run: SizedProgram) -> None:
+    """Two results without padding, each for itself."""
+    for number in ("0", "1"):
+        op(run, "eq", NUMBERS, number, us=0)
+        branch(run)
+        op(run, "mul", matrix(TOKENS, 64), MASK)
+        op(run, "mean", matrix(TOKENS, 64))
+
+
 def few_rows(run: SizedProgram) -> None:
     """Of 16 rows the weights take the time."""
     for layer in ("Linear_0", "Linear_1"):
@@ -310,9 +330,9 @@ def norm_of_rows(run: SizedProgram) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [both_are_read, weighted_by_scores, chosen_by_element, one_branch_alone, deeper_for_some,
-     few_rows, norms_of_the_batch, all_experts_added, chosen_and_added, rounds_on_all_rows,
-     read_probabilities, sampled, probabilities_for_the_program, read_in_part, copied_to_the_host,
+    [both_are_read, first_of_a_recurrence, two_masks, weighted_by_scores, chosen_by_element,
+     one_branch_alone, deeper_for_some, few_rows, norms_of_the_batch, all_experts_added, chosen_and_added,
+     rounds_on_all_rows, read_probabilities, sampled, probabilities_for_the_program, read_in_part, copied_to_the_host,
      one_module_in_rounds,
      over_the_batch, compared_with_others, norm_of_rows],
 )  # fmt: skip
