@@ -102,17 +102,19 @@ SPECTRUM = Form(
     title=say("All numbers are computed where few are read: {share} of the time"),
     explanation=say(
         "{count:,} decompositions, norms of matrices or running sums compute what behind them is "
-        "cut to a few numbers, or to the greatest one. A typical one has inputs of {shapes}."
+        "cut to a few numbers, or to the greatest one, or complete a basis that nobody reads. A "
+        "typical one has inputs of {shapes}."
     ),
     how=say(
         "Their time less that of six products with a few vectors, as svd_lowrank makes, at the "
-        "rate of this recording's products; half of a running sum. Such methods are exact to some "
+        "rate of this recording's products; half of a running sum; of a basis the part beyond the "
+        "matrix' own. Such methods are exact to some "
         "digits, and converge by the matrix. Without a product the range begins at nothing."
     ),
     fix=say(
         "Compute the few: torch.svd_lowrank or torch.lobpcg, some steps of the power method that "
-        "begin at the last vector (as torch.nn.utils.parametrizations.spectral_norm does), or "
-        "x.sum(0) for x.cumsum(0)[-1]."
+        "begin at the last vector (as torch.nn.utils.parametrizations.spectral_norm does), "
+        "full_matrices=False, mode='reduced', or x.sum(0) for x.cumsum(0)[-1]."
     ),
     code=Code(
         before="most = torch.linalg.svdvals(weight)[0]",

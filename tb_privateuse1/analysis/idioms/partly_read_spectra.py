@@ -38,8 +38,8 @@ _WITH_VECTORS = frozenset(("linalg_svd", "svd", "linalg_eigh"))
 _RISING = frozenset(("linalg_eigh", "linalg_eigvalsh"))
 """Their greatest values are the last ones; those of others the first ones."""
 _RUNNING = frozenset(("cumsum", "cumprod", "logcumsumexp"))
-_BASES = {"linalg_svd": "True", "linalg_qr": "complete"}
-"""Operators that complete a basis with vectors of no value, and the argument that asks for it."""
+_BASES = frozenset(("linalg_svd", "linalg_qr"))
+"""Operators that complete a basis with vectors of no value, if they are asked to."""
 _TALL = 2
 """Rows for each column, or the other way round, from which a complete basis is much larger."""
 
@@ -86,10 +86,14 @@ def _share(trace: Trace, calls: FollowedCalls, at: int, known: Known) -> float:
 
 
 def _completed(calls: FollowedCalls, at: int, known: Known) -> float:
-    """Return the share of a complete basis that is beyond the matrix' own, if nobody reads it."""
+    """Return the share of a complete basis that is beyond the matrix' own, if nobody reads it.
+
+    Whether ``qr`` makes one is no recorded value: a cut of it shows that.
+    """
     rows, columns = known.call.tensor(0).shape[-2:]
     least, most = min(rows, columns), max(rows, columns)
-    if known.call.value(1) != _BASES.get(known.word, "") or most < _TALL * max(least, _LEAST):
+    is_complete = known.word == "linalg_svd" and known.call.value(1) == "True"
+    if most < _TALL * max(least, _LEAST):
         return 0.0
     for _, one in calls.behind(at):
         if one is None:
@@ -97,7 +101,8 @@ def _completed(calls: FollowedCalls, at: int, known: Known) -> float:
         if any(tensor.shape[-2:] == (most, most) for tensor in one.call.tensors()):
             if not one.is_view or _taken(one) > least / most:
                 return 0.0
-    return 1 - least / most
+            is_complete = True
+    return 1 - least / most if is_complete else 0.0
 
 
 def _few(calls: FollowedCalls, at: int, known: Known, values: int) -> float:

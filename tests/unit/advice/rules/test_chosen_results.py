@@ -331,9 +331,9 @@ def norm_of_rows(run: SizedProgram) -> None:
 @pytest.mark.parametrize(
     "body",
     [both_are_read, first_of_a_recurrence, two_masks, weighted_by_scores, chosen_by_element,
-     one_branch_alone, deeper_for_some, few_rows, norms_of_the_batch, all_experts_added, chosen_and_added,
-     rounds_on_all_rows, read_probabilities, sampled, probabilities_for_the_program, read_in_part, copied_to_the_host,
-     one_module_in_rounds,
+     one_branch_alone, deeper_for_some, few_rows, norms_of_the_batch, all_experts_added,
+     chosen_and_added, rounds_on_all_rows, read_probabilities, sampled,
+     probabilities_for_the_program, read_in_part, copied_to_the_host, one_module_in_rounds,
      over_the_batch, compared_with_others, norm_of_rows],
 )  # fmt: skip
 def test_results_that_are_read(body: Body) -> None:

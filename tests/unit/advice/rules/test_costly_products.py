@@ -30,10 +30,6 @@ def matrix(*shape: int) -> Input:
     return full(*shape, dtype=FP32)
 
 
-WORDS: Input = ((512,), "long int")
-END = "9223372036854775807"
-
-
 def op(run: SizedProgram, name: str, *inputs: Input, us: float = SHORT_US) -> None:
     run.op(f"aten::{name}", 5, kernel=us, **recorded(*inputs))
 
@@ -70,61 +66,6 @@ def windows(run: SizedProgram) -> None:
 def by_hand(run: SizedProgram) -> None:
     op(run, "mul", matrix(64, 128, 1), matrix(1, 128, 64), us=LONG_US)
     op(run, "sum", matrix(64, 128, 64), "[1]", "False", us=LONG_US)
-
-
-def distances(run: SizedProgram) -> None:
-    op(run, "sub", matrix(256, 1, 64), matrix(1, 256, 64), "1", us=LONG_US)
-    op(run, "pow", matrix(256, 256, 64), "2", us=LONG_US)
-    op(run, "sum", matrix(256, 256, 64), "[-1]", "False", us=LONG_US)
-
-
-def norms_of_differences(run: SizedProgram) -> None:
-    op(run, "sub", matrix(256, 1, 64), matrix(1, 256, 64), "1", us=LONG_US)
-    op(run, "linalg_vector_norm", matrix(256, 256, 64), "2", "[-1]", "False", "", us=LONG_US)
-
-
-def cosines(run: SizedProgram) -> None:
-    op(run, "cosine_similarity", matrix(256, 1, 64), matrix(1, 256, 64), "-1", "1e-8", us=LONG_US)
-
-
-def one_hot_sum(run: SizedProgram) -> None:
-    """A weight of as many elements is no reader."""
-    op(run, "one_hot", WORDS, "2000", us=LONG_US)
-    op(run, "sum", ((512, 2000), "long int"), "[0]", "False", us=LONG_US)
-    op(run, "linear", matrix(64, 2000), matrix(512, 2000))
-
-
-def compared_and_weighted(run: SizedProgram) -> None:
-    op(run, "eq", ((512, 1), "long int"), ((2000,), "long int"), us=LONG_US)
-    op(run, "to", ((512, 2000), "bool"), "6", "False", "False", "", us=LONG_US)
-    op(run, "mul", matrix(512, 2000), matrix(512, 1), us=LONG_US)
-    op(run, "sum", matrix(512, 2000), "[0]", "False", us=LONG_US)
-
-
-def scattered_ones(run: SizedProgram) -> None:
-    op(run, "zeros", "[512, 2000]", "6", "", "", "False", us=SHORT_US)
-    op(run, "scatter_", matrix(512, 2000), "1", ((512, 1), "long int"), "1", us=LONG_US)
-    op(run, "sum", matrix(512, 2000), "[0]", "False", us=LONG_US)
-
-
-def greatest_value(run: SizedProgram) -> None:
-    op(run, "linalg_svdvals", matrix(320, 320), "", us=LONG_US)
-    op(run, "select", matrix(320), "0", "0", us=0)
-
-
-def spectral_norm(run: SizedProgram) -> None:
-    op(run, "linalg_matrix_norm", matrix(320, 320), "2", "[-2, -1]", "False", "", us=LONG_US)
-
-
-def few_vectors(run: SizedProgram) -> None:
-    op(run, "linalg_eigh", matrix(320, 320), "L", us=LONG_US)
-    op(run, "slice", matrix(320, 320), "1", "-8", END, "1", us=0)
-    op(run, "matmul", matrix(500, 320), matrix(320, 8))
-
-
-def last_sum(run: SizedProgram) -> None:
-    op(run, "cumsum", matrix(4096, 300), "0", "", us=LONG_US)
-    op(run, "select", matrix(4096, 300), "0", "-1", us=0)
 
 
 def summed_layer(run: SizedProgram) -> None:
@@ -166,16 +107,6 @@ def norm(run: SizedProgram, training: str) -> None:
         (triangle_of_ones, SHORT_US + LONG_US - OTHERS_US),
         (windows, LONG_US),
         (by_hand, 2 * LONG_US),
-        (distances, 3 * LONG_US),
-        (norms_of_differences, 2 * LONG_US),
-        (cosines, LONG_US),
-        (one_hot_sum, 2 * LONG_US),
-        (compared_and_weighted, 4 * LONG_US),
-        (scattered_ones, 2 * LONG_US),
-        (greatest_value, LONG_US),
-        (spectral_norm, LONG_US),
-        (few_vectors, LONG_US),
-        (last_sum, LONG_US / 2),
         (summed_layer, LONG_US * (1 - 1 / 96)),
         (summed_lookup, 1.5 * LONG_US),
         (padded, LONG_US),
@@ -185,86 +116,6 @@ def norm(run: SizedProgram, training: str) -> None:
 def test_another_form_does_without(body: Body, saved_us: float) -> None:
     (row,) = found(RULE, steps(body).trace())
     assert row.saving_ns == pytest.approx(3000 * saved_us, rel=0.03)
-
-
-def test_half_of_a_product_by_hand_is_claimed_where_no_product_is_recorded() -> None:
-    run = SizedProgram()
-    for _ in range(3):
-        with run.step():
-            by_hand(run)
-            run.wait()
-    (row,) = found(RULE, run.trace())
-    assert row.saving_ns == pytest.approx(3000 * LONG_US, rel=0.05)
-    assert row.saving_high_ns is not None
-    assert row.saving_high_ns > 3000 * 1.9 * LONG_US
-
-
-def bent_between(run: SizedProgram) -> None:
-    """Additive attention: what is between the pairs and their sum is no square."""
-    op(run, "add", matrix(256, 1, 64), matrix(1, 256, 64), "1", us=LONG_US)
-    op(run, "tanh", matrix(256, 256, 64), us=LONG_US)
-    op(run, "sum", matrix(256, 256, 64), "[-1]", "False")
-
-
-def absolute_differences(run: SizedProgram) -> None:
-    op(run, "sub", matrix(256, 1, 64), matrix(1, 256, 64), "1", us=LONG_US)
-    op(run, "abs", matrix(256, 256, 64), us=LONG_US)
-    op(run, "sum", matrix(256, 256, 64), "[-1]", "False")
-
-
-def directions_are_read(run: SizedProgram) -> None:
-    """Forces: the differences themselves are weighted by their lengths."""
-    distances(run)
-    op(run, "mul", matrix(256, 256, 64), matrix(256, 256, 1))
-
-
-def three_coordinates(run: SizedProgram) -> None:
-    op(run, "sub", matrix(256, 1, 3), matrix(1, 256, 3), "1", us=LONG_US)
-    op(run, "pow", matrix(256, 256, 3), "2", us=LONG_US)
-    op(run, "sum", matrix(256, 256, 3), "[-1]", "False")
-
-
-def cosines_of_rows(run: SizedProgram) -> None:
-    op(run, "cosine_similarity", matrix(4096, 64), matrix(4096, 64), "-1", "1e-8", us=LONG_US)
-
-
-def one_hot_targets(run: SizedProgram) -> None:
-    op(run, "one_hot", WORDS, "2000", us=LONG_US)
-    op(run, "sub", ((512, 2000), "long int"), matrix(512, 2000))
-    op(run, "sum", matrix(512, 2000), "[0]", "False")
-
-
-def few_answers(run: SizedProgram) -> None:
-    """Answers compared with wanted ones: no pairs."""
-    op(run, "eq", ((512,), "long int"), ((512,), "long int"), us=LONG_US)
-    op(run, "sum", ((512,), "bool"), us=LONG_US)
-
-
-def all_values(run: SizedProgram) -> None:
-    op(run, "linalg_svdvals", matrix(320, 320), "", us=LONG_US)
-    op(run, "select", matrix(320), "0", "0", us=0)
-    op(run, "log", matrix(320))
-
-
-def least_value(run: SizedProgram) -> None:
-    op(run, "linalg_eigvalsh", matrix(320, 320), "L", us=LONG_US)
-    op(run, "select", matrix(320), "0", "0", us=0)
-
-
-def all_vectors(run: SizedProgram) -> None:
-    """A whole basis, and the greatest value for a report."""
-    op(run, "linalg_svd", matrix(320, 320), "True", "", us=LONG_US)
-    op(run, "matmul", matrix(320, 320), matrix(320, 320))
-    op(run, "select", matrix(320), "0", "0", us=0)
-
-
-def frobenius(run: SizedProgram) -> None:
-    op(run, "linalg_matrix_norm", matrix(320, 320), "fro", "[-2, -1]", "False", "", us=LONG_US)
-
-
-def all_sums(run: SizedProgram) -> None:
-    last_sum(run)
-    op(run, "div", matrix(4096, 300), "2.")
 
 
 def softmax_between(run: SizedProgram) -> None:
@@ -375,10 +226,7 @@ def padded_weight(run: SizedProgram) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [bent_between, absolute_differences, directions_are_read, three_coordinates,
-     cosines_of_rows, one_hot_targets, few_answers, all_values, least_value, all_vectors,
-     frobenius, all_sums, softmax_between, read_again, short_side, two_layers, two_of_a_size,
-     added_to_a_diagonal,
+    [softmax_between, read_again, short_side, two_layers, two_of_a_size, added_to_a_diagonal,
      masked_by_a_triangle, weighted_sum, activated, summed_columns, uneven_padding, padded_for_two,
      in_training, read_in_part, added_to_a_unit_matrix, rows_put_back, attention_in_windows,
      padded_weight],
