@@ -98,6 +98,23 @@ COUNTED = Form(
         after="counts = torch.bincount(index, minlength=count)",
     ),
 )
+COMPARED = Form(
+    title=say("A tensor is compared with one number after the other: {share} of the time"),
+    explanation=say(
+        "{count:,} rounds compare whole numbers with another one, and count or average what is "
+        "equal. They have the same operators, and read nothing of each other. A typical "
+        "comparison has inputs of {shapes}."
+    ),
+    how=say("The time of all rounds but one: of all numbers at once, as many calls remain."),
+    fix=say(
+        "Count all numbers at once: torch.bincount(labels, minlength=count); add up rows by their "
+        "number with index_add, and divide by the counts."
+    ),
+    code=Code(
+        before="counts = [(labels == each).sum() for each in range(count)]",
+        after="counts = torch.bincount(labels, minlength=count)",
+    ),
+)
 SPECTRUM = Form(
     title=say("All numbers are computed where few are read: {share} of the time"),
     explanation=say(

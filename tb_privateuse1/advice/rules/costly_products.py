@@ -13,6 +13,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.comparable_products import product_rate
+from tb_privateuse1.analysis.idioms.compared_numbers import compared_numbers
 from tb_privateuse1.analysis.idioms.counted_rows import counted_rows
 from tb_privateuse1.analysis.idioms.movable_steps import MOST_ROWS, movable_steps
 from tb_privateuse1.analysis.idioms.partly_read_products import gradients_of
@@ -41,6 +42,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         (costly_forms.WINDOWS, forms.windows, 1.0),
         (costly_forms.BY_HAND, hand, 1.0 if hand.is_priced else _TWICE),
         (costly_forms.COUNTED, counted_rows(trace), 1.0),
+        (costly_forms.COMPARED, compared_numbers(trace), 1.0),
         (costly_forms.SPECTRUM, partly_read_spectra(trace), 1.0),
         (costly_forms.SUMMED, steps.summed_layers, 1.0),
         (costly_forms.LOOKED_UP, steps.summed_lookups, 1.0),
@@ -94,10 +96,10 @@ RULE = Rule(
         "A product whose result only the next product reads, and whose other order needs half of "
         "the operations; a product with a matrix made by diag, diag_embed, block_diag, eye, kron, "
         "a triangle of ones, or few numbers among zeros; unfold for a product; all pairs of two "
-        "tensors written for a sum; one-hot rows or comparisons for a sum; decompositions and "
-        "running sums cut to a few numbers; a layer or a lookup whose only reader adds up its "
-        "rows; pad with zeros for a convolution; batch_norm in eval mode behind a layer, without "
-        "gradients."
+        "tensors written for a sum; one-hot rows or comparisons for a sum, or one comparison "
+        "after the other; decompositions and running sums cut to a few numbers; a layer or a "
+        "lookup whose only reader adds up its rows; pad with zeros for a convolution; batch_norm "
+        "in eval mode behind a layer, without gradients."
     ),
     why=say(
         "The same result costs fewer operations, or less memory on its way. The shapes of the "

@@ -8,6 +8,7 @@ __all__ = [
     "chains",
     "chosen_results",
     "comparable_products",
+    "compared_numbers",
     "counted_rows",
     "cpu_half_products",
     "cross_entropy",

@@ -94,10 +94,9 @@ def _pairs(known: Known) -> int:
     if len(tensors) != 2 or not all(one.stored for one in tensors):
         return 0
     shapes = [one.shape for one in tensors]
-    if known.kind == "gemm":
-        # Of a column and a row, a product adds nothing up.
-        if shapes[0][-1:] != (1,) or shapes[1][-2:-1] != (1,):
-            return 0
+    # Of a column and a row, a product adds nothing up.
+    if known.kind == "gemm" and (shapes[0][-1:], shapes[1][-2:-1]) != ((1,), (1,)):
+        return 0
     try:
         pairs = math.prod(np.broadcast_shapes(*shapes))
     except ValueError:

@@ -106,6 +106,16 @@ def complete_basis(run: SizedProgram) -> None:
     op(run, "mul", matrix(1000, 100), matrix(100))
 
 
+def by_class(run: SizedProgram, classes: int = 10, between: str = "mul") -> None:
+    for number in range(classes):
+        op(run, "eq", WORDS, str(number), us=SHORT_US)
+        op(run, between, ((512,), "bool"), ((512,), "bool"), us=SHORT_US)
+        op(run, "sum", ((512,), "bool"), "", us=SHORT_US)
+        op(run, "eq", WORDS, str(number), us=SHORT_US)
+        op(run, "sum", ((512,), "bool"), "", us=SHORT_US)
+        op(run, "div", matrix(), matrix(), us=SHORT_US)
+
+
 @pytest.mark.parametrize(
     ("body", "saved_us"),
     [
@@ -122,6 +132,7 @@ def complete_basis(run: SizedProgram) -> None:
         (outer_products, 2 * LONG_US),
         (spectral_radius, LONG_US),
         (complete_basis, 0.9 * LONG_US),
+        (by_class, 9 * 6 * SHORT_US),
     ],
 )
 def test_another_form_does_without(body: Body, saved_us: float) -> None:
@@ -216,11 +227,24 @@ def all_sums(run: SizedProgram) -> None:
     op(run, "div", matrix(4096, 300), "2.")
 
 
+def few_classes(run: SizedProgram) -> None:
+    by_class(run, classes=4)
+
+
+def experts_by_class(run: SizedProgram) -> None:
+    """Each round gives its rows to a layer of its own."""
+    for number in range(10):
+        op(run, "eq", WORDS, str(number))
+        op(run, "index", matrix(512, 64), [((512,), "bool")])
+        op(run, "linear", matrix(50, 64), matrix(64, 64), us=LONG_US)
+        op(run, "sum", matrix(50, 64), "")
+
+
 @pytest.mark.parametrize(
     "body",
     [bent_between, absolute_differences, directions_are_read, three_coordinates, cosines_of_rows,
      one_hot_targets, few_answers, all_values, least_value, all_vectors, rest_of_a_basis,
-     frobenius, all_sums],
+     frobenius, all_sums, few_classes, experts_by_class],
 )  # fmt: skip
 def test_forms_that_are_needed(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
