@@ -46,7 +46,7 @@ _TALL = 2
 
 @memoize
 def partly_read_spectra(trace: Trace) -> Costly:
-    """Return what computes all numbers of which few are read, with the guessed share that goes."""
+    """Return what computes all numbers where few are read, with the guessed share that goes."""
     calls = followed_calls(trace)
     shares: dict[int, float] = {}
     for at in calls.named(*_NORMS, *_VALUES, *_WITH_VECTORS, *_RUNNING, *_BASES):

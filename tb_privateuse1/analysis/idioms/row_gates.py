@@ -22,7 +22,7 @@ _ZEROS = frozenset(("zeros", "zeros_like", "zero", "new_zeros"))
 
 
 class Gate(Struct, frozen=True):
-    """What keeps a row, and what excludes it.
+    """Numbers that keep a row or put zeros there.
 
     Of gates with equal ``family`` and different ``which``, at most ``few`` keep the same row, if
     they are ``of`` gates; 0 if any number of them exclude each other.

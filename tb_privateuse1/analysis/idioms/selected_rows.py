@@ -51,7 +51,7 @@ class SelectedRows(Struct, frozen=True, eq=False):
 
 
 class _Branch(Struct, frozen=True):
-    """What makes a result of as many rows as its gate has values."""
+    """The places that make a result of as many rows as its gate has values."""
 
     places: tuple[int, ...]
     cost: int
@@ -68,7 +68,7 @@ class _Gated(Struct, frozen=True):
 
 @memoize
 def selected_rows(trace: Trace) -> SelectedRows:
-    """Return branches on rows of which each row is read of one or few, and what chooses them."""
+    """Return branches whose rows are read of one or few of them, and what chooses them."""
     calls = followed_calls(trace)
     groups = [pair for at in calls.named("where") if (pair := _chosen_from_two(trace, calls, at))]
     taken = {one for group in groups for branch in group[1] for one in branch.places}
@@ -154,7 +154,7 @@ def _gated(calls: FollowedCalls, at: int) -> _Gated | None:
 
 
 def _exclusive(calls: FollowedCalls, gated: list[_Gated]) -> list[_Group]:
-    """Return gated branches of which at most some keep a row, and whose results are added up.
+    """Return gated branches that exclude each other, if their results are added up.
 
     Gates with the same number begin another group: another tensor may be compared.
     """
