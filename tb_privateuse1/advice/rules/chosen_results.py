@@ -163,8 +163,8 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Equal rounds of operators on rows, directly ahead of stack or cat, whose only reader "
-        "takes half or less; branches on rows, one kept for each row by where, masked_fill or a product "
-        "with a mask; softmax, sigmoid and others that keep an order, read by "
+        "takes half or less; branches on rows, one kept for each row by where, masked_fill or a "
+        "product with a mask; softmax, sigmoid and others that keep an order, read by "
         "argmax, topk, argsort or a comparison with a number alone; cat whose only reader is one "
         "sum or norm of all elements."
     ),
