@@ -30,6 +30,8 @@ _LEAST_ROWS = 64
 """With fewer rows, reading the weights and the calls themselves take the time of a product."""
 _LONGEST = 64
 """Operators between a gate and the first one of its branch."""
+_NEAR = 4
+"""Operators from taking rows to writing them: the mask may be turned between them."""
 _SAME_SIZE = 6
 """Tensors of the result's size in a branch: two layers with norms and activations."""
 _UNEVEN = 1.5
@@ -71,6 +73,7 @@ def selected_rows(trace: Trace) -> SelectedRows:
     """Return branches whose rows are read of one or few of them, and what chooses them."""
     calls = followed_calls(trace)
     groups = [pair for at in calls.named("where") if (pair := _chosen_from_two(trace, calls, at))]
+    groups += [found for at in calls.named("index_put") if (found := _assigned(calls, at))]
     taken = {one for group in groups for branch in group[1] for one in branch.places}
     gated = [one for at in calls.named("where", "masked_fill", "mul") if (one := _gated(calls, at))]
     groups += _exclusive(calls, [one for one in gated if not taken.intersection(one.branch.places)])
@@ -123,6 +126,35 @@ def _chosen_from_two(trace: Trace, calls: FollowedCalls, at: int) -> _Group | No
     if _is_read_again(calls, at, elements, is_residual=is_square):
         return None
     return 1 / 2, [first, second], [at]
+
+
+def _assigned(calls: FollowedCalls, at: int) -> _Group | None:
+    """Return the branch whose rows are taken by a mask and written by it: ``y[m] = branch(x)[m]``.
+
+    The written rows tell how many are taken. Rows that are written where they were taken from
+    would change nothing, so that what is written is another tensor, though it may be as large.
+    """
+    written = calls.at(at)
+    rows = None if written is None else written.call.optional(2)
+    if rows is None or len(rows.shape) < 2 or not rows.numel:
+        return None
+    for place in range(at - 1, max(at - _NEAR, calls.first_of(at)) - 1, -1):
+        known = calls.at(place)
+        x = None if known is None else known.call.optional(0)
+        if known is None or x is None:
+            return None
+        if known.word != "index":
+            if rows.numel in known.sizes:
+                return None  # what is written is not what was taken
+            continue
+        if x.shape[1:] != rows.shape[1:] or x.shape[0] <= rows.shape[0]:
+            return None
+        branch = _branch(calls, place, x.numel, x.shape[0])
+        readers = None if branch is None else calls.readers(branch.places[-1], x.numel)
+        if branch is None or readers is None or not {place, at}.issuperset(readers):
+            return None
+        return rows.shape[0] / x.shape[0], [branch], [at]
+    return None
 
 
 def _are_apart(trace: Trace, calls: FollowedCalls, first: _Branch, second: _Branch) -> bool:

@@ -121,6 +121,14 @@ def masks_of_numbers(run: SizedProgram) -> None:
         op(run, "add", matrix(TOKENS, 64), matrix(TOKENS, 64))
 
 
+def assigned_by_masks(run: SizedProgram) -> None:
+    """A quarter of the first network's rows, and three quarters of the second one's."""
+    for layer, rows in (("Linear_0", TOKENS // 4), ("Linear_1", TOKENS // 4 * 3)):
+        branch(run, layer=layer)
+        op(run, "index", matrix(TOKENS, 64), [((TOKENS,), "bool")])
+        op(run, "index_put_", matrix(TOKENS, 64), [((TOKENS,), "bool")], matrix(rows, 64), "False")
+
+
 def columns_of_rows(run: SizedProgram) -> None:
     op(run, "one_hot", NUMBERS, str(EXPERTS))
     op(run, "to", ((TOKENS, EXPERTS), "long int"), "6", "False", "False", "")
@@ -155,6 +163,7 @@ ONE_ROUND_US = 2 * LONG_US + SHORT_US
         (above_a_limit, LONG_US),
         (norm_of_all, LONG_US),
         (one_branch_each, ONE_ROUND_US),
+        (assigned_by_masks, ONE_ROUND_US),
         (masks_of_numbers, EXPERTS * ONE_ROUND_US * (1 - 1 / EXPERTS)),
         (columns_of_rows, EXPERTS * ONE_ROUND_US * (1 - 1 / EXPERTS)),
         (joined_for_gates, EXPERTS * ONE_ROUND_US * (1 - 2 / EXPERTS)),
@@ -213,6 +222,25 @@ def deeper_for_some(run: SizedProgram) -> None:
             run.rest(1)
             op(run, "linear", matrix(TOKENS, WIDTH), matrix(WIDTH, WIDTH), us=LONG_US)
     op(run, "where", MASK, matrix(TOKENS, WIDTH), matrix(TOKENS, WIDTH))
+
+
+def changed_by_a_mask(run: SizedProgram) -> None:
+    """Some rows are read and others written, of one result that is read as a whole."""
+    branch(run)
+    op(run, "index", matrix(TOKENS, 64), [((TOKENS,), "bool")])
+    op(run, "exp", matrix(TOKENS // 4, 64))
+    op(run, "mean", matrix(TOKENS // 4, 64))
+    op(run, "abs", matrix(TOKENS, 64))
+
+
+def scaled_by_a_mask(run: SizedProgram) -> None:
+    """Some rows of one result are changed where they are, and all of them are read."""
+    branch(run)
+    op(run, "index", matrix(TOKENS, 64), [((TOKENS,), "bool")])
+    op(run, "mul", matrix(TOKENS // 4, 64), "2.")
+    rows = matrix(TOKENS // 4, 64)
+    op(run, "index_put_", matrix(TOKENS, 64), [((TOKENS,), "bool")], rows, "False")
+    op(run, "abs", matrix(TOKENS, 64))
 
 
 def first_of_a_recurrence(run: SizedProgram) -> None:
@@ -330,11 +358,12 @@ def norm_of_rows(run: SizedProgram) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [both_are_read, first_of_a_recurrence, two_masks, weighted_by_scores, chosen_by_element,
-     one_branch_alone, deeper_for_some, few_rows, norms_of_the_batch, all_experts_added,
-     chosen_and_added, rounds_on_all_rows, read_probabilities, sampled,
-     probabilities_for_the_program, read_in_part, copied_to_the_host, one_module_in_rounds,
-     over_the_batch, compared_with_others, norm_of_rows],
+    [both_are_read, changed_by_a_mask, scaled_by_a_mask, first_of_a_recurrence, two_masks,
+     weighted_by_scores, chosen_by_element, one_branch_alone, deeper_for_some, few_rows,
+     norms_of_the_batch, all_experts_added, chosen_and_added, rounds_on_all_rows,
+     read_probabilities, sampled, probabilities_for_the_program, read_in_part,
+     copied_to_the_host, one_module_in_rounds, over_the_batch, compared_with_others,
+     norm_of_rows],
 )  # fmt: skip
 def test_results_that_are_read(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
