@@ -109,7 +109,10 @@ def _few(calls: FollowedCalls, at: int, known: Known, values: int) -> float:
     """Return how many values or vectors are read; 0 if no reader is near."""
     x = known.call.tensor(0)
     if known.word in _NORMS:
-        is_matrix = known.word == "linalg_matrix_norm" or len(x.shape) == 2
+        # With dimensions, linalg_norm may be one of vectors.
+        is_matrix = known.word == "linalg_matrix_norm" or (
+            len(x.shape) == 2 and not known.call.value(2)
+        )
         return float(is_matrix and known.call.value(1) in ("2", "2."))
     taken = [_of_values(calls, at, known.word, (*x.shape[:-2], values))]
     if known.word in _WITH_VECTORS:

@@ -280,7 +280,7 @@ def _read_rows(known: Known, rows: int) -> int:
     if known.kind == "convolution" and x is not None and x.shape[:1] == (rows,):
         others = [one for one in known.call.tensors() if one.numel == x.numel]
         return x.numel if len(others) == 1 and known.made else 0
-    if needs is None or not works_on_rows(known, needs.rows_of):
+    if needs is None or not works_on_rows(known, needs.rows_of, may_draw=True):
         return 0
     if known.made % rows or needs.rows_of % rows:
         return 0

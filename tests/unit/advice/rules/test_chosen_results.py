@@ -96,7 +96,8 @@ def branch(run: SizedProgram, width: int = 256, layer: str = "Linear_0") -> None
     with run.frame(f"nn.Module: {layer}"):
         run.rest(1)
         op(run, "linear", matrix(TOKENS, WIDTH), matrix(width, WIDTH), us=LONG_US)
-        op(run, "gelu", matrix(TOKENS, width))
+        op(run, "gelu", matrix(TOKENS, width), us=SHORT_US / 2)
+        op(run, "dropout", matrix(TOKENS, width), "0.1", "True", us=SHORT_US / 2)
         op(run, "linear", matrix(TOKENS, width), matrix(64, width), us=LONG_US)
 
 

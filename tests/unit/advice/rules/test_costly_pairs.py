@@ -222,6 +222,10 @@ def frobenius(run: SizedProgram) -> None:
     op(run, "linalg_matrix_norm", matrix(320, 320), "fro", "[-2, -1]", "False", "", us=LONG_US)
 
 
+def norms_of_vectors(run: SizedProgram) -> None:
+    op(run, "linalg_norm", matrix(500, 300), "2", "[1]", "False", "", us=LONG_US)
+
+
 def all_sums(run: SizedProgram) -> None:
     last_sum(run)
     op(run, "div", matrix(4096, 300), "2.")
@@ -244,7 +248,7 @@ def experts_by_class(run: SizedProgram) -> None:
     "body",
     [bent_between, absolute_differences, directions_are_read, three_coordinates, cosines_of_rows,
      one_hot_targets, few_answers, all_values, least_value, all_vectors, rest_of_a_basis,
-     frobenius, all_sums, few_classes, experts_by_class],
+     frobenius, norms_of_vectors, all_sums, few_classes, experts_by_class],
 )  # fmt: skip
 def test_forms_that_are_needed(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
