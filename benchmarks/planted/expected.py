@@ -223,7 +223,8 @@ AFTERWARDS: dict[str, tuple[float, tuple[str, ...]]] = {
     "counts_by_rows": (0.35, ("one_hot_product", "costly_products")),
 }
 """The same of ten faults, when the mechanisms for the twelve above were finished: shares as timed
-once or guessed. The first four are of kinds that a mechanism means, the others of none."""
+once or guessed. The first four are of kinds that a mechanism meant, the others of none;
+`costly_products` of three of these came later."""
 
 EXPECTED = LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS | ROWS | ORDINARY | AFTERWARDS
 

@@ -55,7 +55,7 @@ def partly_read_spectra(trace: Trace) -> Costly:
             continue
         try:
             share = _share(trace, calls, at, known)
-        except (UnknownWork, IndexError, ZeroDivisionError):
+        except (UnknownWork, IndexError, ValueError, ZeroDivisionError):
             continue
         if share > 0:
             shares[at] = share

@@ -13,6 +13,7 @@ import numpy as np
 from tb_privateuse1.analysis.idioms.comparable_products import product_rate, time_of
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, followed_calls
 from tb_privateuse1.analysis.idioms.sparse_factors import Costly
+from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64
@@ -127,5 +128,8 @@ def _adds_up(known: Known, pairs: int, is_square: bool) -> bool:
         return False
     if not known.call.value(at).startswith("["):
         return True
-    dims = {one % len(x.shape) for one in known.call.integers(at)} or set(range(len(x.shape)))
+    try:
+        dims = {one % len(x.shape) for one in known.call.integers(at)} or set(range(len(x.shape)))
+    except (UnknownWork, ZeroDivisionError):
+        return False
     return math.prod(x.shape[dim] for dim in dims) >= _PAIRS

@@ -83,7 +83,7 @@ def few_of_columns(calls: FollowedCalls, at: int, elements: int) -> tuple[int, i
             return None
         try:
             found = _filled(calls, one, known, elements)
-        except (UnknownWork, IndexError):
+        except (UnknownWork, IndexError, ZeroDivisionError):
             return None
         if found is not None:
             return found if found[0] else None
