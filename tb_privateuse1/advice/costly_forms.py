@@ -91,8 +91,8 @@ COUNTED = Form(
     how=say("The time of making, converting and adding up the rows, less a pass over the counts."),
     fix=say(
         "Count by the numbers themselves: torch.bincount(index, minlength=count), with weights "
-        "where each row has one; index_add of rows, or scatter_add of ones where each row has counts "
-        "of its own."
+        "where each row has one; index_add of rows, or scatter_add of ones where each row has "
+        "counts of its own."
     ),
     code=Code(
         before="counts = F.one_hot(index, count).sum(0)",
