@@ -66,17 +66,79 @@ WINDOWS = Form(
     ),
 )
 BY_HAND = Form(
-    title=say("Products are computed by mul and sum: {share} of the time"),
+    title=say("Products are computed pair by pair: {share} of the time"),
     explanation=say(
-        "mul writes a number for each pair, and {count:,} sums alone read these. A product adds "
-        "them up as it goes. A typical sum has an input of {shapes}."
+        "A number is written for each pair of two tensors' elements, and {count:,} sums, norms or "
+        "cosines alone read these. A product adds them up as it goes. A typical sum has inputs of "
+        "{shapes}."
     ),
     how=say(
-        "The time of both and of their gradients, but for half of it: a product does as many "
-        "operations, and no more is known of its rate."
+        "The time of these operators and of their gradients, less that of as many operations at "
+        "the rate of this recording's products. Without any, half of the time remains."
     ),
-    fix=say("Use a product: a @ b, or torch.einsum with the indices of both tensors."),
+    fix=say(
+        "Use a product: a @ b, or torch.einsum with the indices of both tensors. For distances "
+        "torch.cdist; for cosines, F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T."
+    ),
     code=Code(before="y = (a[:, :, None] * b).sum(1)", after="y = a @ b"),
+)
+COUNTED = Form(
+    title=say("Rows of zeros and ones are made to be added up: {share} of the time"),
+    explanation=say(
+        "{count:,} sums alone read one-hot rows, all pairs of numbers compared, or numbers "
+        "scattered into zeros. A typical sum has inputs of {shapes}."
+    ),
+    how=say("The time of making, converting and adding up the rows, less a pass over the counts."),
+    fix=say(
+        "Count by the numbers themselves: torch.bincount(index, minlength=count), with weights "
+        "where each row has one; index_add of rows, or scatter_add of ones where each row has "
+        "counts of its own."
+    ),
+    code=Code(
+        before="counts = F.one_hot(index, count).sum(0)",
+        after="counts = torch.bincount(index, minlength=count)",
+    ),
+)
+COMPARED = Form(
+    title=say("A tensor is compared with one number after the other: {share} of the time"),
+    explanation=say(
+        "{count:,} rounds compare whole numbers with another one, and count or average what is "
+        "equal. They have the same operators, and read nothing of each other. A typical "
+        "comparison has inputs of {shapes}."
+    ),
+    how=say("The time of all rounds but one: of all numbers at once, as many calls remain."),
+    fix=say(
+        "Count all numbers at once: torch.bincount(labels, minlength=count); add up rows by their "
+        "number with index_add, and divide by the counts."
+    ),
+    code=Code(
+        before="counts = [(labels == each).sum() for each in range(count)]",
+        after="counts = torch.bincount(labels, minlength=count)",
+    ),
+)
+SPECTRUM = Form(
+    title=say("All numbers are computed where few are read: {share} of the time"),
+    explanation=say(
+        "{count:,} decompositions, norms of matrices or running sums compute what behind them is "
+        "cut to a few numbers, or to the greatest one, or complete a basis that nobody reads. A "
+        "typical one has inputs of {shapes}."
+    ),
+    how=say(
+        "Their time less that of six products with a few vectors, as svd_lowrank makes, at the "
+        "rate of this recording's products; half of a running sum; of a basis the part beyond the "
+        "matrix' own. Such methods are exact to some "
+        "digits, and converge by the matrix. Without a product the range begins at nothing."
+    ),
+    fix=say(
+        "Compute the few: torch.svd_lowrank or torch.lobpcg, some steps of the power method that "
+        "begin at the last vector (as torch.nn.utils.parametrizations.spectral_norm does), "
+        "full_matrices=False, mode='reduced', or x.sum(0) for x.cumsum(0)[-1]."
+    ),
+    code=Code(
+        before="most = torch.linalg.svdvals(weight)[0]",
+        after="v = F.normalize(weight.T @ (weight @ v), dim=0)  # v is kept\n"
+        "most = (weight @ v).norm()",
+    ),
 )
 SUMMED = Form(
     title=say("Layers work on rows that are then added up: {share} of the time"),

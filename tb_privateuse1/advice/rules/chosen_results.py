@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.removed_operators import Needless, remove, with_gradients
 from tb_privateuse1.advice.rule_context import RuleContext
@@ -16,6 +17,7 @@ from tb_privateuse1.analysis.idioms.chosen_results import (
     chosen_rounds,
     joined_for_sums,
 )
+from tb_privateuse1.analysis.idioms.selected_rows import selected_rows
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import groupby, intervals
 
@@ -52,6 +54,28 @@ _ROUNDS = _Choice(
         "y = every.gather(1, chosen)",
         after="for i, expert in enumerate(experts):\n    own = (chosen == i).nonzero()[:, 0]\n"
         "    y.index_add_(0, own, expert(x[own]))",
+    ),
+)
+_SELECTED = _Choice(
+    title=say(
+        "Rows are computed in several branches, and one of them is kept: {share} of the time"
+    ),
+    explanation=say(
+        "{count:,} operators (where, or a product with a mask) keep each row of one branch, and of "
+        "the others they keep none. The branches ({names}) work on one row after the other."
+    ),
+    how=say(
+        "The rows of the branches that are not kept, with their gradients, if each branch keeps as "
+        "many. What taking rows out and putting them back takes is not known."
+    ),
+    fix=say(
+        "Choose the rows first, and give each branch its own: rows = mask.nonzero()[:, 0], then "
+        "y.index_copy_(0, rows, branch(x[rows]))."
+    ),
+    code=Code(
+        before="y = torch.where(mask[:, None], first(x), second(x))",
+        after="one, other = mask.nonzero()[:, 0], (~mask).nonzero()[:, 0]\n"
+        "y.index_copy_(0, one, first(x[one]))\ny.index_copy_(0, other, second(x[other]))",
     ),
 )
 _ORDER = _Choice(
@@ -94,6 +118,16 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     ):
         if len(work.rows):
             yield from _finding(case, words, work)
+    selected = selected_rows(case.trace)
+    for found in _finding(
+        case, _SELECTED, Chosen(selected.rows, selected.shares, selected.readers)
+    ):
+        yield replace(
+            found,
+            most=selected.most,
+            may_vanish=not selected.is_even,
+            confidence="medium" if selected.is_even else "low",
+        )
 
 
 def _finding(case: RuleContext, words: _Choice, work: Chosen) -> Iterator[RuleFinding]:
@@ -129,7 +163,8 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Equal rounds of operators on rows, directly ahead of stack or cat, whose only reader "
-        "takes half or less; softmax, sigmoid and others that keep an order, read by "
+        "takes half or less; branches on rows, one kept for each row by where, masked_fill or a "
+        "product with a mask; softmax, sigmoid and others that keep an order, read by "
         "argmax, topk, argsort or a comparison with a number alone; cat whose only reader is one "
         "sum or norm of all elements."
     ),

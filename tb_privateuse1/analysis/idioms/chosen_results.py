@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.equal_rows import works_on_rows
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, followed_calls
+from tb_privateuse1.analysis.idioms.row_gates import few_of_columns
 from tb_privateuse1.analysis.idioms.taken_parts import strided_calls, taken_part
 from tb_privateuse1.analysis.operators.module_of import has_modules
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, UnknownWork
@@ -57,7 +58,7 @@ def chosen_rounds(trace: Trace) -> Chosen:
         places = _rounds(calls, at, len(parts), parts[0])
         if _calls_one_module(trace, calls, places, len(parts)):
             continue
-        read = _read_share(trace, calls, at, sum(parts)) if places else 1.0
+        read = _read_share(trace, calls, at, parts) if places else 1.0
         if read <= MOST_CHOSEN:
             joins.append(at)
             shares |= dict.fromkeys(places, 1 - read)
@@ -137,12 +138,19 @@ def _parts(known: Known | None) -> list[int]:
     return [one.numel for one in found] if len({one.shape for one in found}) == 1 else []
 
 
-def _read_share(trace: Trace, calls: FollowedCalls, at: int, elements: int) -> float:
-    """Return the share of joined results that their only reader takes; 1 if anything is unknown."""
-    readers = calls.readers(at, elements)
+def _read_share(trace: Trace, calls: FollowedCalls, at: int, parts: list[int]) -> float:
+    """Return the share of joined results that their only reader takes; 1 if anything is unknown.
+
+    A product with one-hot rows, or with zeros but for a few, takes the others.
+    """
+    readers = calls.readers(at, sum(parts))
     known = calls.at(readers[0]) if readers and len(readers) == 1 else None
     if not readers or known is None:
         return 1.0
+    others = [one.numel for one in known.call.tensors() if one.shape and one.numel != sum(parts)]
+    if (known.word == "mul" or known.kind == "gemm") and len(others) == 1:
+        few = few_of_columns(calls, readers[0], others[0])
+        return few[0] / few[1] if few is not None and few[1] == len(parts) else 1.0
     (strided,) = strided_calls(trace, calls.rows[np.array(readers)])
     try:
         part = taken_part(known.call, known.word, known.kind, strided)

@@ -184,10 +184,15 @@ def _is_pointwise(known: Known) -> bool:
         return False
 
 
-def works_on_rows(known: Known, elements: int) -> bool:
-    """Return whether a call gives equal rows for equal ones: no others enter but weights."""
+def works_on_rows(known: Known, elements: int, *, may_draw: bool = False) -> bool:
+    """Return whether a call gives equal rows for equal ones: no others enter but weights.
+
+    Dropout draws numbers of its own for each row, which is one row after the other all the same.
+    """
     needs = known.needs
-    if needs is None or needs.rows_of != elements or needs.turns or known.word == _RANDOM:
+    if needs is None or needs.rows_of != elements or needs.turns:
+        return False
+    if known.word == _RANDOM and not may_draw:
         return False
     others = [one for one in known.call.tensors() if one.shape and one.numel != elements]
     alike = [one for one in known.call.tensors() if one.numel == elements]

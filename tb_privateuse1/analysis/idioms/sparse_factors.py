@@ -22,8 +22,6 @@ from tb_privateuse1.trace.table import F64, I64
 
 _MOST_FILLED = 1 / 4
 """The greatest share of a matrix that is filled: with more, a product of parts gains little."""
-_PAIRS = 8
-"""Pairs for each element of either tensor: a product by hand makes and reads as many numbers."""
 
 _ADD_PRODUCTS = frozenset(("addmm", "baddbmm", "addbmm", "addmv"))
 
@@ -34,7 +32,7 @@ Made = tuple[int, float]
 class Costly(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops``, and the share of their work that another form does without.
 
-    ``readers`` are the products that read what others make. By hand they are sums.
+    ``readers`` are the products, or sums, that read what others make.
     """
 
     rows: I64
@@ -47,19 +45,16 @@ class CostlyProducts(Struct, frozen=True, eq=False):
 
     filled: Costly
     windows: Costly
-    by_hand: Costly
 
 
 @memoize
 def costly_products(trace: Trace) -> CostlyProducts:
-    """Return products with matrices of zeros, of windows in memory, and by hand.
+    """Return products with matrices of zeros, and of windows in memory.
 
-    All readers of what is made must be such products. A sum by hand must be its only reader.
+    All readers of what is made must be such products.
     """
     calls = followed_calls(trace)
-    return CostlyProducts(
-        filled=_with_zeros(trace, calls), windows=_of_windows(calls), by_hand=_by_hand(calls)
-    )
+    return CostlyProducts(filled=_with_zeros(trace, calls), windows=_of_windows(calls))
 
 
 def _with_zeros(trace: Trace, calls: FollowedCalls) -> Costly:
@@ -110,30 +105,9 @@ def _is_expanded(one: Tensor) -> bool:
     return one.strides is not None and not any(one.strides[:-2])
 
 
-def _by_hand(calls: FollowedCalls) -> Costly:
-    """Return pairs of ``mul`` and ``sum``; what a product instead of them takes is the caller's."""
-    shares: dict[int, float] = {}
-    sums: list[int] = []
-    for at in calls.named("mul"):
-        known = calls.at(at)
-        if known is None or not known.sizes or known.made < _PAIRS * max(known.sizes):
-            continue
-        readers = calls.readers(at, known.made)
-        reader = calls.at(readers[0]) if readers and len(readers) == 1 else None
-        if readers and reader is not None and _adds_up(reader):
-            shares |= {at: 1.0, readers[0]: 1.0}
-            sums += readers
-    return costly(calls, shares, sums)
-
-
 def costly(calls: FollowedCalls, shares: dict[int, float], readers: list[int]) -> Costly:
     """Return the rows at places and in equal steps, with the share of each one's work that goes."""
     return Costly(*calls.everywhere(shares), calls.everywhere(dict.fromkeys(readers, 1.0))[0])
-
-
-def _adds_up(known: Known) -> bool:
-    result = known.result
-    return known.word == "sum" and result is not None and result.numel * _PAIRS <= max(known.sizes)
 
 
 def _is_filled(calls: FollowedCalls, at: int) -> bool:

@@ -106,7 +106,7 @@ def norm(run: SizedProgram, training: str) -> None:
         (diagonal, SHORT_US + LONG_US),
         (triangle_of_ones, SHORT_US + LONG_US - OTHERS_US),
         (windows, LONG_US),
-        (by_hand, LONG_US),
+        (by_hand, 2 * LONG_US),
         (summed_layer, LONG_US * (1 - 1 / 96)),
         (summed_lookup, 1.5 * LONG_US),
         (padded, LONG_US),

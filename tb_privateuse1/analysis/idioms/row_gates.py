@@ -1,0 +1,159 @@
+"""Tell whether a tensor keeps rows of another one or puts zeros there, by what made it.
+
+The values of a mask are not recorded, but where it comes from is: a comparison, a conversion of
+truth values, one-hot rows, or zeros with a few numbers scattered into them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+
+from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known
+from tb_privateuse1.analysis.idioms.needed_inputs import CASTS
+from tb_privateuse1.analysis.idioms.slicing_views import CUTS
+from tb_privateuse1.analysis.work.arguments import Tensor, UnknownWork
+
+_BOOL = "bool"
+_NOTS = frozenset(("bitwise_not", "logical_not", "rsub"))
+_OPPOSITES = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+_ZEROS = frozenset(("zeros", "zeros_like", "zero", "new_zeros"))
+
+
+class Gate(Struct, frozen=True):
+    """Numbers that keep a row or put zeros there.
+
+    Of gates with equal ``family`` and different ``which``, at most ``few`` keep the same row, if
+    they are ``of`` gates; 0 if any number of them exclude each other.
+    """
+
+    family: tuple[str, int]
+    which: str
+    few: int = 1
+    of: int = 0
+
+
+def row_run(gate: Tensor, shape: tuple[int, ...]) -> int:
+    """Return the elements of a result that share one value of a gate; 0 if it is no gate of rows.
+
+    The gate has one value for each run of neighbors, and at least two of these.
+    """
+    sizes = (1,) * (len(shape) - len(gate.shape)) + gate.shape
+    if len(sizes) != len(shape):
+        return 0
+    run, at = 1, len(shape)
+    while at and sizes[at - 1] == 1:
+        at -= 1
+        run *= shape[at]
+    return run if run > 1 and sizes[:at] == shape[:at] and gate.numel > 1 else 0
+
+
+def gate_of(calls: FollowedCalls, at: int, gate: Tensor) -> Gate | None:
+    """Return what a place reads as a gate; None if it may be any numbers."""
+    found = made_from(calls, at, gate.numel)
+    if found is None:
+        return Gate(("mask", gate.numel), "it") if gate.dtype == _BOOL else None
+    place, known = found
+    if known.word in _NOTS:
+        return _opposite(calls, place, known)
+    x = known.call.optional(0)
+    if known.word == "eq" and x is not None and x.numel == gate.numel:
+        number = known.call.value(1)
+        return Gate(("eq", gate.numel), number) if number else None
+    if known.word in _OPPOSITES and known.call.value(1):
+        first = min(known.word, _OPPOSITES[known.word])
+        side = "it" if known.word == first else "not"
+        return Gate((f"{first} {known.call.value(1)}", gate.numel), side)
+    if known.word in CUTS or known.word == "unbind":
+        return _column(calls, place, known)
+    if gate.dtype == _BOOL or (known.word in CASTS and x is not None and x.dtype == _BOOL):
+        return Gate(("mask", gate.numel), "it")
+    return None
+
+
+def few_of_columns(calls: FollowedCalls, at: int, elements: int) -> tuple[int, int] | None:
+    """Return how many of how many columns are not zero in each row of a matrix that is read.
+
+    It has one-hot rows, or zeros with some numbers scattered into each row. None for any other.
+    """
+    for one in range(at - 1, calls.first_of(at) - 1, -1):
+        known = calls.at(one)
+        if known is None:
+            return None
+        try:
+            found = _filled(calls, one, known, elements)
+        except (UnknownWork, IndexError, ZeroDivisionError):
+            return None
+        if found is not None:
+            return found if found[0] else None
+        if known.made == elements and not known.passes:
+            return None
+    return None
+
+
+def _filled(calls: FollowedCalls, at: int, known: Known, elements: int) -> tuple[int, int] | None:
+    """Return the filled columns of what a call makes; None if it makes something else."""
+    if known.word == "one_hot":
+        x, width = known.call.tensor(0), known.call.integer(1)
+        return (1, width) if x.numel * width == elements else None
+    if known.word != "scatter" or known.made != elements:
+        return None
+    x, index = known.call.tensor(0), known.call.tensor(2)
+    before = made_from(calls, at, elements)
+    is_new = before is not None and before[1].word in _ZEROS
+    last = len(x.shape) - 1
+    if not is_new or known.call.integer(1) % len(x.shape) != last:
+        return 0, 1
+    return index.shape[-1], x.shape[-1]
+
+
+def made_from(calls: FollowedCalls, at: int, elements: int) -> tuple[int, Known] | None:
+    """Return what made a tensor of some elements that a place reads.
+
+    It is a new result, a conversion of truth values, or a cut of something greater.
+    """
+    for one in range(at - 1, calls.first_of(at) - 1, -1):
+        known = calls.at(one)
+        if known is None:
+            return None
+        x = known.call.optional(0)
+        if known.word == "unbind" and x is not None and _unbound(known, x) == elements:
+            return one, known
+        if known.word in CUTS and known.result is not None and x is not None:
+            if known.result.numel == elements < x.numel:
+                return one, known
+            continue
+        converts = known.word in CASTS and x is not None and x.dtype == _BOOL
+        if known.made == elements and (converts or not known.passes):
+            return one, known
+    return None
+
+
+def _unbound(known: Known, x: Tensor) -> int:
+    try:
+        return x.numel // x.shape[known.call.integer(1) % len(x.shape)]
+    except (UnknownWork, ZeroDivisionError, IndexError):
+        return 0
+
+
+def _opposite(calls: FollowedCalls, at: int, known: Known) -> Gate | None:
+    """Return the opposite of a gate: ``~mask``, ``1 - mask``."""
+    x = known.call.optional(0)
+    if x is None or (known.word == "rsub" and known.call.value(1) not in ("1", "1.")):
+        return None
+    found = gate_of(calls, at, x)
+    if found is None or found.which != "it":
+        return None
+    return Gate(found.family, "not")
+
+
+def _column(calls: FollowedCalls, at: int, known: Known) -> Gate | None:
+    """Return a column of a matrix with one-hot rows, or with few numbers in each row."""
+    x = known.call.optional(0)
+    found = None if x is None else few_of_columns(calls, at, x.numel)
+    if x is None or found is None:
+        return None
+    which = str(at) if known.word == "unbind" else known.call.value(2)
+    rows = math.prod(x.shape) // found[1]
+    return Gate(("columns", rows), which, *found)
