@@ -67,6 +67,8 @@ def balanced(roads: torch.Tensor) -> torch.Tensor:
 class Sensors(nn.Module):
     """Graph convolutions over the sensors of a road network that never changes."""
 
+    roads: torch.Tensor
+
     def __init__(self, roads: torch.Tensor, width: int, ready: bool) -> None:
         super().__init__()
         self.ready = ready

@@ -213,6 +213,8 @@ def optimizer_from_paper() -> Forms:
 class Clicks(nn.Module):
     """A recommender: one table for all fields, and a perceptron."""
 
+    offsets: torch.Tensor
+
     def __init__(self, fields: int = 10, rows: int = 500, width: int = 24) -> None:
         super().__init__()
         self.register_buffer("offsets", rows * torch.arange(fields))
