@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from io import StringIO
 from typing import Final
@@ -241,13 +241,14 @@ def area_under_curve(scores: np.ndarray, clicked: np.ndarray) -> float:
 
 
 def curve_of_each_batch() -> Forms:
-    """Bring a batch's scores to the host for a metric in each step, or keep them for later."""
+    """Bring scores to the host for a metric of the last batches, or keep them for later."""
     values = torch.randint(500, (384, 10)).to(DEVICE)
     clicked = (torch.rand(384) < 0.2).float().to(DEVICE)
-    window = 8
+    window = 20
 
     def form(each: bool) -> Step:
         model, areas = Clicks().to(DEVICE), []
+        last: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=window)
         kept = torch.zeros(window, len(values), device=DEVICE)
         adam = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
         done = 0
@@ -261,7 +262,8 @@ def curve_of_each_batch() -> Forms:
             adam.step()
             if each:
                 chances = torch.sigmoid(scores).detach().cpu().numpy()
-                areas.append(area_under_curve(chances, clicked.cpu().numpy()))
+                last.append((chances, clicked.cpu().numpy()))
+                areas.append(area_under_curve(*map(np.concatenate, zip(*last, strict=True))))
             else:
                 kept[done % window] = scores.detach()  # read at the end of an epoch
             done += 1
