@@ -24,6 +24,7 @@ MODULES = {
     "first": ("first_faults",),
     "work": ("work_faults",),
     "needless": ("needless_work",),
+    "unseen-one": ("unseen_one_on_host", "unseen_one_on_cpu", "unseen_one_on_device"),
     "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
@@ -43,6 +44,7 @@ REPORTS = {
     "first": table.report,
     "work": value_table.report,
     "needless": table.report,
+    "unseen-one": value_table.report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }
