@@ -32,6 +32,7 @@ MODULES = (
     "right_later",
     "right_last",
     "right_unlike",
+    "unseen_two_right",
 )
 STEPS = 4
 """Recorded steps."""
