@@ -132,7 +132,7 @@ def neighbours_in_each_layer() -> Forms:
 
     From pytorch-dgcnn#3, Point-BERT#42, dgcnn#14.
     """
-    points, labels = torch.randn(8, 4, 128, 3).to(DEVICE), torch.randint(40, (8, 4)).to(DEVICE)
+    points, labels = torch.randn(8, 2, 320, 3).to(DEVICE), torch.randint(40, (8, 2)).to(DEVICE)
 
     def form(once: bool) -> Step:
         model = PointNet(once=once).to(DEVICE)

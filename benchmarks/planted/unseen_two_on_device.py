@@ -177,7 +177,7 @@ def validated_actions() -> Forms:
 
     From skrl#233, ray#50440, rsl_rl#69, pytorch#66800.
     """
-    count = 256
+    count = 768
     states, actions = torch.randn(count, 48).to(DEVICE), torch.randn(count, 12).to(DEVICE)
     before, gained = torch.randn(count).sub(17).to(DEVICE), torch.randn(count).to(DEVICE)
 
@@ -185,17 +185,22 @@ def validated_actions() -> Forms:
         policy = ActorCritic().to(DEVICE)
         optimizer = torch.optim.SGD(policy.parameters(), lr=3e-4, momentum=0.9, fused=True)
 
-        def step() -> None:
-            means = policy.actor(states)
+        def loss_of(rows: torch.Tensor) -> torch.Tensor:
+            seen, wanted = states.index_select(0, rows), gained.index_select(0, rows)
+            means = policy.actor(seen)
             chosen = Normal(means, policy.log_std.exp().expand_as(means), validate_args=validate)
-            ratio = (chosen.log_prob(actions).sum(1) - before).exp()
-            surrogate = torch.minimum(ratio * gained, ratio.clamp(0.8, 1.2) * gained).mean()
-            errors = functional.mse_loss(policy.critic(states).squeeze(1), gained)
-            loss = 0.5 * errors - surrogate - 0.01 * chosen.entropy().mean()
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(policy.parameters(), 0.5, foreach=True)
-            optimizer.step()
+            found = chosen.log_prob(actions.index_select(0, rows)).sum(1)
+            ratio = (found - before.index_select(0, rows)).exp()
+            surrogate = torch.minimum(ratio * wanted, ratio.clamp(0.8, 1.2) * wanted).mean()
+            errors = functional.mse_loss(policy.critic(seen).squeeze(1), wanted)
+            return 0.5 * errors - surrogate - 0.01 * chosen.entropy().mean()
+
+        def step() -> None:
+            for rows in torch.randperm(count, device=DEVICE).split(count // 3):
+                optimizer.zero_grad()
+                loss_of(rows).backward()
+                nn.utils.clip_grad_norm_(policy.parameters(), 0.5, foreach=True)
+                optimizer.step()
 
         return step
 
