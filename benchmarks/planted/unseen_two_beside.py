@@ -284,7 +284,7 @@ PAIRS: Final = (
             settings=DEVICE_SPEED),
     planted("neighbours_in_each_layer", "the same neighbours searched in each layer",
             neighbours_in_each_layer, settings=FASTER),
-    planted("scores_of_the_prompt", "scores of all positions, of which the last counts",
+    planted("scores_of_the_prompt", "scores of all positions, where the last counts",
             scores_of_the_prompt, settings=FASTER),
     planted("keys_for_each_word", "keys of what was heard, for each word",
             keys_for_each_word, settings=FASTER),
