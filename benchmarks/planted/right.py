@@ -33,6 +33,7 @@ MODULES = (
     "right_last",
     "right_unlike",
     "unseen_one_right",
+    "unseen_two_right",
 )
 STEPS = 4
 """Recorded steps."""
