@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,14 +27,39 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.computations import Report
 from tb_privateuse1.views.request import seconds_left
 
+_T = TypeVar("_T")
 Reduction = Callable[[Trace], Any]
 
 Part = tuple[Any, Finding | None]
 """The reduction of a trace, or why there is none."""
 
 _SHARE_S = 0.02
+_MOST_KEYS = 16
+"""Runs and spans that are looked up at a time: the ranks of a large run are a megabyte."""
 _UPDATE_S = 0.1
 """How often the progress of all traces is summed."""
+
+
+class LookedUp:
+    """What was looked up in a catalog, until it is another one.
+
+    Pages poll several times a second, and to list ten thousand ranks takes longer than the rest of
+    an answer.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[object, dict[Hashable, Any]] = None, {}
+
+    def find(self, catalog: object, key: Hashable, look_up: Callable[[], _T]) -> _T:
+        """Return what was looked up in the same catalog by this key, else look it up."""
+        of, known = self._known
+        if of is not catalog or (key not in known and len(known) == _MOST_KEYS):
+            known = {}
+            self._known = catalog, known
+        if key not in known:
+            known[key] = look_up()
+        found: _T = known[key]
+        return found
 
 
 class Parts:
@@ -43,6 +68,7 @@ class Parts:
     def __init__(self, store: Store, memory: MemoryBudget) -> None:
         self._store = store
         self._memory = memory
+        self.looked_up = LookedUp()
 
     def reduce_all(
         self,
