@@ -151,6 +151,13 @@ class MemoryBudget:
             entry = self._use(owner, key)
             return self._store(owner, key, value, size, owns=True) if entry is None else entry.value
 
+    def put_all(self, owner: object, values: Mapping[Hashable, Any], bytes_each: int) -> None:
+        """Store values of a like size that go after all others, unless their key has one."""
+        with self._lock:
+            for key, value in values.items():
+                if self._use(owner, key) is None:
+                    self._store(owner, key, value, bytes_each, goes_last=True)
+
     def compute(
         self,
         owner: object,
@@ -227,8 +234,9 @@ class MemoryBudget:
     ) -> _T:
         owned = self._owned.setdefault(owner, _Owned())
         entry = _Entry(value, size, next(self._uses), owns, goes_last, self._clock())
+        before = owned.entries.get(key)
         owned.entries[key] = entry
-        owned.bytes += size
+        owned.bytes += size - (before.bytes if before else 0)
         self._make_room(entry)
         if not goes_last:
             self._set_timer()

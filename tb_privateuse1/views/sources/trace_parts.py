@@ -6,14 +6,13 @@ as well (``storage.part_groups``).
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
+from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import part_groups
@@ -22,7 +21,7 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate
-from tb_privateuse1.trace.memory_budget import MemoryBudget
+from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.computations import Report
 from tb_privateuse1.views.request import seconds_left
@@ -36,6 +35,9 @@ Part = tuple[Any, Finding | None]
 _SHARE_S = 0.02
 _MOST_KEYS = 16
 """Runs and spans that are looked up at a time: the ranks of a large run are a megabyte."""
+_WEIGHED = 16
+"""Of so many parts of a group one is weighed: they are alike, and that takes longer than to open
+one."""
 _UPDATE_S = 0.1
 """How often the progress of all traces is summed."""
 
@@ -136,10 +138,13 @@ class Parts:
         if all(self.known(reduce_trace, files) for files in group):
             return True
         parts = part_groups.find_group(group, self._store.cache_dir, self._store.vendors)
-        for files, part in zip(group, parts, strict=bool(parts)):
-            made = functools.partial(_same, part)
-            self._memory.compute(self, (reduce_trace, files), made, goes_last=True)
-        return bool(parts)
+        if not parts:
+            return False
+        keys = [(reduce_trace, files) for files in group]
+        weighed = [size_bytes(part) for part in parts[::_WEIGHED]]
+        each = sum(weighed) // len(weighed)
+        self._memory.put_all(self, dict(zip(keys, parts, strict=True)), each)
+        return True
 
     def keep_group(self, group: Sequence[TraceFiles]) -> None:
         """Store the parts of a group together, unless one is missing."""
@@ -168,7 +173,3 @@ def sum_progress(pending: Collection[Progress], done: int, traces: int) -> Progr
         traces=traces,
         note=next((p.note for p in pending if p.note), None),
     )
-
-
-def _same(part: RankPart) -> RankPart:
-    return part
