@@ -64,9 +64,7 @@ def query_of(view: Callable[..., Any]) -> tuple[tuple[str, Any, Any], ...]:
     """Return name, type and default of each option: the view's keyword-only parameters."""
     hints = typing.get_type_hints(view)
     parameters = inspect.signature(view).parameters.values()
-    return tuple(
-        (p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY
-    )
+    return tuple((p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY)
 
 
 @functools.lru_cache(_VIEWS)

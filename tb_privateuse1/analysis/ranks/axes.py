@@ -73,6 +73,15 @@ class RunGroups(Struct, frozen=True):
         keys = [(number, one.group, one.kind == _KERNEL_ONLY) for one in labels]
         return np.array([self.of_label[key] for key in keys], np.int32)
 
+    def of_all_shapes(self, parts: Sequence[RankPart]) -> I32:
+        """Return the group of each shape of all parts, one part after the other."""
+        found = [
+            self.of_label[number, shape.label.group, shape.label.kind == _KERNEL_ONLY]
+            for number, part in enumerate(parts)
+            for shape in part.shapes
+        ]
+        return np.array(found, np.int32)
+
 
 def find_groups(
     parts: Sequence[RankPart], numbers: Sequence[int], calls: MatchedCalls, world: int | None
