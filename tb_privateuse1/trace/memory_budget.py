@@ -144,6 +144,11 @@ class MemoryBudget:
             entry = self._use(owner, key)
             return entry and entry.value
 
+    def replace(self, owner: object, key: Hashable, value: object, size: int) -> None:
+        """Store a value of so many bytes in place of that of a key."""
+        with self._lock:
+            self._store(owner, key, value, size)
+
     def put(self, owner: object, key: Hashable, value: _T) -> _T:
         """Store a value that owns others, unless the key has one; return the stored value."""
         size = size_bytes(value)
@@ -166,20 +171,31 @@ class MemoryBudget:
         *,
         owns: bool = False,
         goes_last: bool = False,
+        weigh: Callable[[_T], int] | None = None,
     ) -> _T:
         """Return the value of a key; without one, one of the calling threads makes it.
 
         Raises an error of ``make`` in all waiting threads; the next call makes the value anew.
         Where it was interrupted, the next of the waiting threads makes it.
         With ``owns`` the value owns other values, as a trace does. With ``goes_last`` it goes
-        after all others: for small values that take long to make.
+        after all others: for small values that take long to make. ``weigh`` returns the bytes of
+        the value, by default ``size_bytes``.
         """
         while True:
             with contextlib.suppress(_Left):
-                return self._compute(owner, key, make, owns=owns, goes_last=goes_last)
+                return self._compute(
+                    owner, key, make, owns=owns, goes_last=goes_last, weigh=weigh or size_bytes
+                )
 
     def _compute(
-        self, owner: object, key: Hashable, make: Callable[[], _T], *, owns: bool, goes_last: bool
+        self,
+        owner: object,
+        key: Hashable,
+        make: Callable[[], _T],
+        *,
+        owns: bool,
+        goes_last: bool,
+        weigh: Callable[[_T], int],
     ) -> _T:
         at = id(owner), key
         with self._lock:
@@ -200,7 +216,7 @@ class MemoryBudget:
             return shared
         try:
             made = make()
-            size = size_bytes(made)
+            size = weigh(made)
             with self._lock:
                 self._store(owner, key, made, size, owns=owns, goes_last=goes_last)
         except BaseException as error:

@@ -37,6 +37,8 @@ class RankInputs(Struct, frozen=True, dict=True):
     parts: Parts
     reduce: Reduction
     members: tuple[_Member, ...]
+    place: Hashable
+    """What was asked for: run, span and ranks."""
     keeps_deadline: bool = False
 
     @functools.cached_property
@@ -68,7 +70,8 @@ class RankInputs(Struct, frozen=True, dict=True):
             )
             for worker, files in self.members
         }
-        return (tuple(ranks[rank] for rank in sorted(ranks)),)
+        place = self.reduce, self.place
+        return (self.parts.as_before(place, [ranks[rank] for rank in sorted(ranks)]),)
 
 
 def keep_groups(store: Store, catalog: Catalog) -> None:
@@ -102,7 +105,7 @@ def find_ranks(source: Source, request: Request) -> RankInputs:
     parts, reduce = source.parts, reduction_of(request.view)
 
     def look_up() -> RankInputs:
-        return RankInputs(parts, reduce, _members(catalog, selection, only))
+        return RankInputs(parts, reduce, _members(catalog, selection, only), (selection, only))
 
     return parts.looked_up.find(catalog, (reduce, selection, only), look_up)
 

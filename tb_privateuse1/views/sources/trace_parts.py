@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.computations import Report
+from tb_privateuse1.views.reduced_traces import Rank, Ranks
 from tb_privateuse1.views.request import seconds_left
 
 _T = TypeVar("_T")
@@ -33,6 +34,8 @@ Part = tuple[Any, Finding | None]
 """The reduction of a trace, or why there is none."""
 
 _SHARE_S = 0.02
+_RANK_BYTES = 100
+"""Of a rank without its part."""
 _MOST_KEYS = 16
 """Runs and spans that are looked up at a time: the ranks of a large run are a megabyte."""
 _WEIGHED = 16
@@ -151,6 +154,15 @@ class Parts:
         parts = [self.known(reduce_trace, files) for files in group]
         if None not in parts:  # one may have a problem
             part_groups.keep_group(group, parts, self._store.cache_dir, self._store.vendors)
+
+    def as_before(self, key: Hashable, ranks: Sequence[Rank]) -> Ranks:
+        """Return the ranks of a run; the same object as the last time if its parts are the same."""
+        before = self._memory.find(self, key)
+        if before is not None and before.same(ranks):
+            return cast(Ranks, before)
+        now = Ranks.kept_in(self._memory, ranks)
+        self._memory.replace(self, key, now, _RANK_BYTES * len(ranks))
+        return now
 
     def _read(self, reduce: Reduction, files: TraceFiles) -> Any:
         # A short wait for each trace in turn: waiting for the first one would starve the others.
