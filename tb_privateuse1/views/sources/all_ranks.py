@@ -70,8 +70,8 @@ class RankInputs(Struct, frozen=True, dict=True):
             )
             for worker, files in self.members
         }
-        place = self.reduce, self.place
-        return (self.parts.as_before(place, [ranks[rank] for rank in sorted(ranks)]),)
+        in_order = tuple(ranks[rank] for rank in sorted(ranks))
+        return (self.parts.as_before((self.reduce, self.place), in_order, self.reduce, traces),)
 
 
 def keep_groups(store: Store, catalog: Catalog) -> None:

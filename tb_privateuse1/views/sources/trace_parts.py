@@ -155,8 +155,20 @@ class Parts:
         if None not in parts:  # one may have a problem
             part_groups.keep_group(group, parts, self._store.cache_dir, self._store.vendors)
 
-    def as_before(self, key: Hashable, ranks: Sequence[Rank]) -> Ranks:
-        """Return the ranks of a run; the same object as the last time if its parts are the same."""
+    def as_before(
+        self,
+        key: Hashable,
+        ranks: tuple[Rank, ...],
+        reduce: Reduction,
+        traces: Sequence[TraceFiles],
+    ) -> tuple[Rank, ...]:
+        """Return the ranks of a run; the same object as the last time if its parts are the same.
+
+        ``traces`` are those of their parts. Where memory does not hold them all, nothing is kept.
+        """
+        parts = {id(rank.part) for rank in ranks if rank.part is not None}
+        if not parts <= {id(self.known(reduce, files)) for files in traces}:
+            return ranks
         before = self._memory.find(self, key)
         if before is not None and before.same(ranks):
             return cast(Ranks, before)
