@@ -320,6 +320,27 @@ def test_what_is_made_of_ranks_is_kept_as_long_as_their_parts_are_the_same(log: 
     assert memory.bytes == kept + 4 * trace_parts._RANK_BYTES + 1000, "no more of the earlier parts"
 
 
+def test_polls_look_the_files_up_once_per_listing(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[object] = []
+    members = all_ranks._members
+    monkeypatch.setattr(all_ranks, "_members", lambda *a: listed.append(a) or members(*a))
+    store = Slow()
+    reader = Reader(store, discovery_catalog.scan(str(log), READERS))
+    for _ in range(5):
+        with pytest.raises(Pending):
+            reader.run(waiting(0))
+    assert len(listed) == 1
+    reader.source.catalog = discovery_catalog.scan(str(log), READERS)
+    with pytest.raises(Pending):
+        reader.run(waiting(0))
+    assert len(listed) == 2, "another listing is looked at"
+    for _ in range(3):
+        with pytest.raises(TraceError, match="no span 7"):
+            reader.run(Request(distributed, Selection("r", span=7)))
+
+
 def parts_in(memory: MemoryBudget, reader: Reader) -> list[Hashable]:
     """Return the keys of what is in memory of single ranks."""
     parts = reader.source.parts
