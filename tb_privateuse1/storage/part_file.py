@@ -36,6 +36,9 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
+_NAME_OF: dict[int, tuple[str, Any]] = {}
+"""The same by the identity of a field's type, with that: ten thousand parts have a third of a
+million arrays, and to hash such a type takes longer than to take one."""
 _OUTDATED: set[str] = set()
 """See ``is_outdated``; at most one for each trace that this process looks for."""
 
@@ -229,7 +232,8 @@ def _unpack_one(
     def take(kind: Any, value: Any) -> NDArray[Any]:
         name, offset, count = value
         column, first = columns[name], start[name] + offset
-        if name != _NAMES[kind] or not 0 <= first <= first + count <= len(column):
+        known = _NAME_OF.get(id(kind)) or _NAME_OF.setdefault(id(kind), (_NAMES[kind], kind))
+        if name != known[0] or not 0 <= first <= first + count <= len(column):
             raise ValueError("damaged")
         return column[first : first + count]
 
