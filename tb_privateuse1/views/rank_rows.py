@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.account.table import StepClass, step_class
 from tb_privateuse1.analysis.ranks import clock_alignment
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
@@ -15,7 +16,7 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.analysis.ranks.group_sums import RunFigures
 from tb_privateuse1.analysis.ranks.steps import RankSteps
 from tb_privateuse1.trace.model import MISSING, Timeline
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.reduced_traces import Rank
 
 
@@ -125,7 +126,7 @@ def rank_rows(
 ) -> tuple[RankRow, ...]:
     """Return the rows of ``ranks``; ``read`` are those that have parts, as ``run`` has them."""
     steps, counted = run.steps, run.counted
-    idle = _idle_classes(run.parts, steps, counted)
+    idle = ranks_steps.idle_means(run.parts, steps, counted)
     means = ranks_steps.step_means(steps, counted, len(read))
     means["step_ns"] = means.pop("duration_ns")
     bounds = ranks_steps.mean_bounds(steps, counted, len(read))
@@ -138,13 +139,10 @@ def rank_rows(
     return tuple(_row(r, place.get(r.rank), means, numbers, blamed, idle) for r in ranks)
 
 
-def _idle_classes(
-    parts: Sequence[RankPart], steps: RankSteps, counted: Bools
-) -> list[tuple[StepClass, ...]]:
-    return [
-        tuple(step_class(name, ns) for name, ns in sorted(times.items(), key=lambda one: -one[1]))
-        for times in ranks_steps.idle_means(parts, steps, counted)
-    ]
+def _classes(times: dict[ClassName, int]) -> tuple[StepClass, ...]:
+    """Return classes of idle time, the longest first."""
+    longest_first = sorted(times.items(), key=lambda one: -one[1])
+    return tuple(step_class(name, ns) for name, ns in longest_first)
 
 
 def _known(values: I64) -> list[int | None]:
@@ -157,7 +155,7 @@ def _row(
     means: dict[str, list[int | None]],
     numbers: Sequence[int],
     blamed: Blame,
-    idle: Sequence[tuple[StepClass, ...]],
+    idle: Sequence[dict[ClassName, int]],
 ) -> RankRow:
     part: RankPart | None = None if at is None else rank.part
     return RankRow(
@@ -169,7 +167,7 @@ def _row(
         on_host=bool(part and part.on_host),
         steps=0 if at is None else numbers[at],
         **{name: None if at is None else values[at] for name, values in means.items()},
-        idle_classes=() if at is None else idle[at],
+        idle_classes=() if at is None else _classes(idle[at]),
         last=0 if at is None else int(blamed.last[at]),
         caused_ns=0 if at is None else int(blamed.caused_ns[at]),
         problem=None if rank.problem is None else rank.problem.message,

@@ -190,13 +190,13 @@ def _uses(parts: Sequence[RankPart], calls: MatchedCalls, of_call: I32, groups: 
     kinds = [shape.label.kind in MESSAGES for shape in calls.shapes]
     is_message = np.array([*kinds, False], np.bool_)[calls.shape]
     routes = np.zeros(groups, np.bool_)
-    first = 0
-    for part in parts:
+    first = np.cumsum([0, *(len(part.calls.step) for part in parts)]).tolist()
+    for part, at in zip(parts, first, strict=False):
         own = part.by_group
-        uneven = (own.sent_bytes != own.received_bytes) & (own.sent_bytes != MISSING)
-        uneven &= own.received_bytes != MISSING
-        routes[of_call[first + own.exchange_call[uneven]]] = True
-        first += len(part.calls.step)
+        if len(own.exchange_call):
+            uneven = (own.sent_bytes != own.received_bytes) & (own.sent_bytes != MISSING)
+            uneven &= own.received_bytes != MISSING
+            routes[of_call[at + own.exchange_call[uneven]]] = True
     count = np.bincount(of_call, minlength=groups)
     return _Uses(count, np.bincount(of_call[is_message], minlength=groups), routes)
 
