@@ -104,7 +104,7 @@ def _prepare(job: Job, without: set[int], error_rate: float, floor_ns: float) ->
 def _nodes(search: _Search) -> Iterator[SlowRanks]:
     """Yield the hosts whose ranks are slow for the greater part."""
     relative = _beyond_other_hosts(search)
-    comparable: Bools = ~np.isnan(relative).any(axis=1)
+    comparable: Bools = np.logical_not(np.isnan(relative).any(axis=1))
     hosts = [rows[comparable[rows]] for rows in search.hosts.values()]
     hosts = [rows for rows in hosts if len(rows) > 1]
     if len(hosts) < 2:
