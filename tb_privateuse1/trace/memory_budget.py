@@ -145,7 +145,7 @@ class MemoryBudget:
             return entry and entry.value
 
     def replace(self, owner: object, key: Hashable, value: object, size: int) -> None:
-        """Store a value of so many bytes in place of that of a key."""
+        """Store a value in place of that of a key; ``size`` is in bytes."""
         with self._lock:
             self._store(owner, key, value, size)
 

@@ -37,7 +37,7 @@ class Ranks(tuple[Rank, ...]):
 
     @classmethod
     def kept_in(cls, memory: MemoryBudget, ranks: Iterable[Rank]) -> Ranks:
-        """Return ranks of which a memory budget keeps what is made."""
+        """Return ranks; a memory budget keeps what is made of them."""
         made = cls(ranks)
         made.memory, made._owner = memory, _Owner()
         return made

@@ -39,7 +39,7 @@ _RANK_BYTES = 100
 _MOST_KEYS = 16
 """Runs and spans that are looked up at a time: the ranks of a large run are a megabyte."""
 _WEIGHED = 16
-"""Of so many parts of a group one is weighed: they are alike, and that takes longer than to open
+"""Of this number of parts one is weighed: they are alike, and that takes longer than to open
 one."""
 _UPDATE_S = 0.1
 """How often the progress of all traces is summed."""
