@@ -32,14 +32,19 @@ from msgspec.structs import replace
 from benchmarks.many_ranks import SLOW, WAIT_MS, events
 from benchmarks.many_runs import PLUGIN, ROOT, get, resident
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
+from tb_privateuse1.analysis.ranks.step_parts import StepParts
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.memory_budget import MemoryBudget
+from tb_privateuse1.trace.table import I32, I64
 
+RANKS_OF_NODE = 8
 _JITTER_NS = 500
+_OFF_NS = 1_000
+"""How far the clock of a node is ahead of that of the one before: NTP keeps milliseconds."""
 
 
 def one_rank(folder: Path, steps: int) -> Path:
@@ -57,13 +62,29 @@ def clone(part: RankPart, rank: int, ranks: int) -> RankPart:
     calls, late = part.calls, part.calls.duration_ns // 2
     wait = late - (late * 0.1 * chance.random(len(late))).astype(np.int64)
     noise = chance.integers(-_JITTER_NS, _JITTER_NS, len(late))
+    shorter = np.minimum(wait if rank == SLOW else wait // 50, calls.duration_ns)
     own = replace(
         calls,
-        duration_ns=np.maximum(calls.duration_ns - (wait if rank == SLOW else wait // 50), 0),
-        end_ns=calls.end_ns + noise + 1_000_000 * rank,
+        duration_ns=calls.duration_ns - shorter,
+        end_ns=calls.end_ns + noise + _OFF_NS * (rank // RANKS_OF_NODE),
     )
     sizes = tuple(replace(s, group_size=ranks) for s in part.shapes)
-    return replace(part, calls=own, shapes=sizes, world_size=ranks, hostname=f"node{rank // 8}")
+    return replace(
+        part, calls=own, shapes=sizes, world_size=ranks, hostname=f"node{rank // RANKS_OF_NODE}",
+        steps=_later(part.steps, calls.step, shorter),
+    )  # fmt: skip
+
+
+def _later(steps: StepParts, step: I32, shorter: I64) -> StepParts:
+    """Return the steps of a rank that computes for longer, and waits for so much less."""
+    inside = step >= 0
+    less = np.bincount(step[inside], shorter[inside], len(steps.names)).astype(np.int64)
+    return replace(
+        steps,
+        computation_ns=steps.computation_ns + less,
+        communication_ns=steps.communication_ns - less,
+        exposed_ns=steps.exposed_ns - less,
+    )
 
 
 def make(folder: Path, cache: Path, part: RankPart, ranks: int) -> int:

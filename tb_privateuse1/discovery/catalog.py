@@ -215,7 +215,8 @@ def _walk(
         name = unique = _name(root_name, top, below)
         while unique in names:
             unique += "'"
-        found = isolate(unique, functools.partial(_runs_and_others, unique, directory, heads))
+        make = functools.partial(_runs_and_others, unique, directory, heads)
+        found = isolate(unique, functools.partial(heads.once, unique, directory, make))
         if isinstance(found, Failure):
             warnings.append(found.finding())
             continue

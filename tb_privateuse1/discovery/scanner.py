@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from operator import is_
 
 from msgspec.structs import replace
 
@@ -146,11 +147,21 @@ class Scanner:
                 )
                 published = self._clock()
         entries += _entries_of_lost(self._entries, lost, entries)
-        self._entries = entries
         self._is_root_lost = any(path in lost for _, path in self._roots)
-        self._catalog = discovery_catalog.catalog(self._logdir, entries, warnings)
+        self._publish(entries, tuple(warnings))
         if not lost:
             heads.forget_unused()
+
+    def _publish(
+        self, entries: list[discovery_catalog.Entry], warnings: tuple[Finding, ...]
+    ) -> None:
+        """Set the catalog after a scan; one that found the same leaves it the same object."""
+        runs = self._catalog.runs
+        same = len(entries) == len(self._entries) and all(map(is_, entries, self._entries))
+        if same and not runs.scanning and runs.warnings == warnings:
+            return
+        self._entries = entries
+        self._catalog = discovery_catalog.catalog(self._logdir, entries, warnings)
 
     def _fail(self, error: Exception) -> None:
         runs = self._catalog.runs

@@ -101,6 +101,31 @@ class Heads:
         self._ahead: dict[File, Future[Head]] = {}
         self._unanswered: set[File] = set()
         self._with_device: dict[File, bool] = {}
+        self._failed = 0
+        self._results: dict[str, tuple[Any, Any, set[File]]] = {}
+        """By name a listing, what was made of it, and the files whose heads that used."""
+        self._named: set[str] = set()
+
+    def once(self, name: str, listing: object, make: Callable[[], _T]) -> _T:
+        """Return what ``make`` made of an equal listing before, else make it.
+
+        ``make`` depends on the listing's files and their heads alone. Where one of them could not
+        be read, it is made again at the next call.
+        """
+        known = self._results.get(name)
+        if known is None or known[0] != listing:
+            failed, earlier, self._used = self._failed, self._used, set()
+            try:
+                known = listing, make(), self._used
+            finally:
+                self._used = earlier | self._used
+            self._results.pop(name, None)
+            if failed == self._failed:
+                self._results[name] = known
+        self._named.add(name)
+        self._used |= known[2]
+        made: _T = known[1]
+        return made
 
     def trace(self, file: File) -> Head:
         """Return whether a file is a trace, and the rank in its metadata; else what it is."""
@@ -116,14 +141,16 @@ class Heads:
             try:
                 self._with_device[file] = has_device_work(file)
             except OSError:  # the reader reports it
+                self._failed += 1
                 return False
         return self._with_device[file]
 
     def forget_unused(self) -> None:
-        """Drop the heads that no call has used since the last one."""
+        """Drop the heads and results that no call has used since the last one."""
         self._known = {file: self._known[file] for file in self._used}
         self._with_device = {f: d for f, d in self._with_device.items() if f in self._used}
-        self._used = set()
+        self._results = {n: one for n, one in self._results.items() if n in self._named}
+        self._used, self._named = set(), set()
 
     def look_ahead(self, files: Iterable[File]) -> None:
         """Start to read the heads of remote traces ahead of their use, a few at a time."""
@@ -179,6 +206,7 @@ class Heads:
                 ahead = self._ahead.pop(file, None)
                 self._known[file] = ahead.result() if ahead else _look(file, look)
             except OSError as error:  # gone or not readable: the reader reports it
+                self._failed += 1
                 if isinstance(error, RemoteError) and error.passing:
                     self._unanswered.add(file)  # asked again, it is one file still
                     if len(self._unanswered) > _PATIENCE:

@@ -11,6 +11,7 @@ are not followed.
 from __future__ import annotations
 
 import errno
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -31,6 +32,8 @@ from tb_privateuse1.trace.findings import Finding
 
 _SIDECAR_SUFFIXES = (".json", *(".json" + end for end in compressed_files.SUFFIXES))
 _NAMED = 5
+_NAMES = 20_000
+"""Names whose test is remembered: a search every five seconds meets the same ones."""
 _Test = Callable[[str], bool]
 
 
@@ -99,7 +102,7 @@ def _local(
         links += [Path(below, name) for name in sorted(linked, reverse=True)]
         packs = [file for file in files if file.name.lower().endswith(archive.SUFFIXES)]
         archives += [((below / file.name).as_posix(), file.path) for file in packs]
-        yield str(below), [file for file in files if file not in packs]
+        yield str(below), [file for file in files if file not in packs] if packs else files
     if boundary.refused:
         warnings.append(boundary.finding())
     # A folder of a recording must follow its parent, so that archives are the last.
@@ -196,10 +199,19 @@ def _visible(name: str) -> bool:
 
 def _name_test(formats: Sequence[Format]) -> _Test:
     """Return the test by which a file's name says that the file may be of use."""
+    return _cached_test(tuple(formats))
+
+
+@functools.lru_cache(4)
+def _cached_test(formats: tuple[Format, ...]) -> _Test:
     ends = (*suffixes(formats), *_SIDECAR_SUFFIXES, *other_suffixes(formats))
-    return lambda name: (
-        _visible(name)
-        and (name.lower().endswith(ends) or is_part(name, formats) or is_own_name(name, formats))
+    return functools.lru_cache(_NAMES)(
+        lambda name: (
+            _visible(name)
+            and (
+                name.lower().endswith(ends) or is_part(name, formats) or is_own_name(name, formats)
+            )
+        )
     )
 
 

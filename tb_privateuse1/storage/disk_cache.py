@@ -2,10 +2,10 @@
 
 Each table of a Trace is a table of the file; the head holds the rest.
 
-The name of a file is a digest of what went into it: the content (``identity``) and the names of
-the trace and its sidecar, worker and rank, and the engine, which is the sources of everything that
-makes a Trace and its pyramid, with the user's vendor files. Nothing in the
-directory is worth keeping; it can be deleted at any time.
+The name of a file is two digests of what went into it: the first of the content (``identity``) and
+the names of the trace and its sidecar, worker and rank, the second of the engine as well, which is
+the sources of everything that makes a Trace and its pyramid, with the user's vendor files. Nothing
+in the directory is worth keeping; it can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ _NUMBERS = [name for name, kind in Trace.__annotations__.items() if kind == "int
 _PACKAGE = Path(__file__).parents[1]
 _MAKERS = ("i18n", "trace", "vendors", "readers", "inference", "analysis/timeline", "storage")
 
+_DIGITS = 16
+"""Hexadecimal digits of each half of a cache name."""
 _FILES: weakref.WeakKeyDictionary[Trace, Path] = weakref.WeakKeyDictionary()
 
 
@@ -61,12 +63,21 @@ def cache_key(
     Raises OSError if the trace cannot be read.
     """
     sidecar = _identity(files.sidecar, look) if files.sidecar else None
-    content: list[object] = [identity(files.trace, look), sidecar]
-    content += (cache_key(other, vendors, look) for other in files.others)
+    others = [cache_key(other, vendors, look) for other in files.others]
+    content: list[object] = [identity(files.trace, look), sidecar, *map(content_of, others)]
     content += (_identity(part, look) for part in files.parts)
-    made_by = [engine_version(), vendors.fingerprint]
-    text = json.dumps([made_by, content, files.names, files.worker, files.rank, files.label])
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    names = [files.names, files.worker, files.rank, files.label]
+    own = _digest([content, names])
+    return own + _digest([engine_version(), vendors.fingerprint, own, others])
+
+
+def content_of(key: str) -> str:
+    """Return the part of a cache name that no change of the engine changes."""
+    return key[:_DIGITS]
+
+
+def _digest(values: list[object]) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:_DIGITS]
 
 
 def _identity(file: File, look: Callable[[str], Located]) -> tuple[int, int, str]:

@@ -105,6 +105,8 @@ class Job(Struct, eq=False):
     """Why it has to end."""
     note: str | None = None
     """What happened to it, for those who wait."""
+    reason: str | None = None
+    """Why it is read, if there is something to say; it is the note unless something happens."""
 
     def moves(self, progress: Progress) -> None:
         """Record its progress. Raises the verdict if it has to end."""
@@ -116,8 +118,8 @@ class Job(Struct, eq=False):
 
     def hears(self, note: str | None) -> None:
         """Record what happened to it; None: nothing that a user has to know."""
-        self.note = note
-        self.progress = replace(self.progress, note=note)
+        self.note = note or self.reason
+        self.progress = replace(self.progress, note=self.note)
 
     def runs_in(self, process: Process | None) -> None:
         """Record its reader, which is killed if the job has to end; None: another job has it."""

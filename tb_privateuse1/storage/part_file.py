@@ -36,6 +36,17 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
+_NAME_OF: dict[int, tuple[str, Any]] = {}
+"""The same by the identity of a field's type, with that: ten thousand parts have a third of a
+million arrays, and to hash such a type takes longer than to take one."""
+_OUTDATED: set[str] = set()
+"""See ``is_outdated``; at most one for each trace that this process looks for."""
+
+
+class _OtherVersion(ValueError):
+    """Another version of the package made the part."""
+
+
 class _Int64(Table, frozen=True):
     values: I64
 
@@ -114,10 +125,23 @@ def write_content(content: arrow_file.Content, path: Path) -> None:
 def read_parts(path: Path) -> tuple[RankPart, ...]:
     """Return the parts of a file as ``read_part`` does; none if there is none."""
     beside = cache_directory.part_path(path)
-    parts = arrow_file.read(beside, _KINDS, unpack)
+    parts = arrow_file.read(beside, _KINDS, functools.partial(_unpack_current, path))
     if parts:
         cache_directory.touch(beside)
     return parts or ()
+
+
+def is_outdated(content: str) -> bool:
+    """Return whether this process found a part of this content that another version made."""
+    return content in _OUTDATED
+
+
+def _unpack_current(path: Path, content: arrow_file.Content) -> tuple[RankPart, ...]:
+    try:
+        return unpack(content)
+    except _OtherVersion:
+        _OUTDATED.add(disk_cache.content_of(path.stem))
+        raise
 
 
 def prepare(trace: Trace, path: Path) -> None:
@@ -194,7 +218,7 @@ def unpack(content: arrow_file.Content) -> tuple[RankPart, ...]:
     """Return the parts of a file's content. Raises ValueError or msgspec's DecodeError."""
     head = _HEAD.decode(content.head)
     if head.made_by != version():
-        raise ValueError("of another version")
+        raise _OtherVersion
     columns = _columns(content)
     return tuple(
         _unpack_one(tree, start, columns)
@@ -208,7 +232,8 @@ def _unpack_one(
     def take(kind: Any, value: Any) -> NDArray[Any]:
         name, offset, count = value
         column, first = columns[name], start[name] + offset
-        if name != _NAMES[kind] or not 0 <= first <= first + count <= len(column):
+        known = _NAME_OF.get(id(kind)) or _NAME_OF.setdefault(id(kind), (_NAMES[kind], kind))
+        if name != known[0] or not 0 <= first <= first + count <= len(column):
             raise ValueError("damaged")
         return column[first : first + count]
 

@@ -24,6 +24,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refre
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.cache_directory import STALL_S
+from tb_privateuse1.storage.earlier_parts import EarlierParts
 from tb_privateuse1.storage.engines import Engine, EngineUse, Reader, Reading, Reads, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
@@ -89,6 +90,7 @@ class Store:
         """Of each trace file the time of change and the key of its latest version."""
         self._room = cache_directory.Room()
         self._reads = Reads(clock)
+        self._earlier = EarlierParts(clock)
 
     @functools.cached_property
     def _engine(self) -> Engine:
@@ -159,6 +161,8 @@ class Store:
                 self._jobs.start(job)
                 self._run(job)
             elif new:
+                job.reason = None if columns else self._earlier.note(self._paths(key, files))
+                job.hears(None)
                 self._submit()
             if not self._wait(job, end):
                 raise Pending(job.progress)
@@ -277,18 +281,16 @@ class Store:
 
     def _wait(self, job: Job, end: float | None) -> bool:
         """Wait for a job until then, and look after all jobs meanwhile; whether it is done."""
-        while not wait([job.future], _LOOK_S if end is None else self._left(end)).done:
+        last = float("inf") if end is None else end
+        while not wait([job.future], min(_LOOK_S, max(last - self._clock(), 0.0))).done:
             for waiting in self._jobs.look():
                 if (known := self._ready(waiting)) is not None:
                     self._jobs.end(waiting, known)
                 elif self._jobs.unpark(waiting):
                     self._submit()
-            if end is not None and self._clock() >= end:
+            if self._clock() >= last:
                 return job.future.done()
         return True
-
-    def _left(self, end: float) -> float:
-        return min(_LOOK_S, max(end - self._clock(), 0.0))
 
     def _run(self, job: Job) -> None:
         """Make the trace of a job, unless another server is at it."""

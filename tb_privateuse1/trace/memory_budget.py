@@ -144,12 +144,24 @@ class MemoryBudget:
             entry = self._use(owner, key)
             return entry and entry.value
 
+    def replace(self, owner: object, key: Hashable, value: object, size: int) -> None:
+        """Store a value in place of that of a key; ``size`` is in bytes."""
+        with self._lock:
+            self._store(owner, key, value, size)
+
     def put(self, owner: object, key: Hashable, value: _T) -> _T:
         """Store a value that owns others, unless the key has one; return the stored value."""
         size = size_bytes(value)
         with self._lock:
             entry = self._use(owner, key)
             return self._store(owner, key, value, size, owns=True) if entry is None else entry.value
+
+    def put_all(self, owner: object, values: Mapping[Hashable, Any], bytes_each: int) -> None:
+        """Store values of a like size that go after all others, unless their key has one."""
+        with self._lock:
+            for key, value in values.items():
+                if self._use(owner, key) is None:
+                    self._store(owner, key, value, bytes_each, goes_last=True)
 
     def compute(
         self,
@@ -159,20 +171,31 @@ class MemoryBudget:
         *,
         owns: bool = False,
         goes_last: bool = False,
+        weigh: Callable[[_T], int] | None = None,
     ) -> _T:
         """Return the value of a key; without one, one of the calling threads makes it.
 
         Raises an error of ``make`` in all waiting threads; the next call makes the value anew.
         Where it was interrupted, the next of the waiting threads makes it.
         With ``owns`` the value owns other values, as a trace does. With ``goes_last`` it goes
-        after all others: for small values that take long to make.
+        after all others: for small values that take long to make. ``weigh`` returns the bytes of
+        the value, by default ``size_bytes``.
         """
         while True:
             with contextlib.suppress(_Left):
-                return self._compute(owner, key, make, owns=owns, goes_last=goes_last)
+                return self._compute(
+                    owner, key, make, owns=owns, goes_last=goes_last, weigh=weigh or size_bytes
+                )
 
     def _compute(
-        self, owner: object, key: Hashable, make: Callable[[], _T], *, owns: bool, goes_last: bool
+        self,
+        owner: object,
+        key: Hashable,
+        make: Callable[[], _T],
+        *,
+        owns: bool,
+        goes_last: bool,
+        weigh: Callable[[_T], int],
     ) -> _T:
         at = id(owner), key
         with self._lock:
@@ -193,7 +216,7 @@ class MemoryBudget:
             return shared
         try:
             made = make()
-            size = size_bytes(made)
+            size = weigh(made)
             with self._lock:
                 self._store(owner, key, made, size, owns=owns, goes_last=goes_last)
         except BaseException as error:
@@ -227,8 +250,9 @@ class MemoryBudget:
     ) -> _T:
         owned = self._owned.setdefault(owner, _Owned())
         entry = _Entry(value, size, next(self._uses), owns, goes_last, self._clock())
+        before = owned.entries.get(key)
         owned.entries[key] = entry
-        owned.bytes += size
+        owned.bytes += size - (before.bytes if before else 0)
         self._make_room(entry)
         if not goes_last:
             self._set_timer()

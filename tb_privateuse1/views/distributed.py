@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rank_rules.rank_rule import RankContext
-from tb_privateuse1.analysis.account.table import StepClass, step_class
 from tb_privateuse1.analysis.ranks import axes, clock_alignment, collectives
 from tb_privateuse1.analysis.ranks import clock_notes as ranks_clock_notes
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
@@ -37,94 +37,19 @@ from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.model import MISSING, NONE, Timeline
-from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.reduced_traces import Rank
+from tb_privateuse1.trace.memory_budget import size_bytes
+from tb_privateuse1.trace.model import NONE, Timeline
+from tb_privateuse1.trace.table import Bools
+from tb_privateuse1.views.rank_rows import RankRow, RankStep, rank_rows, rank_step_rows
+from tb_privateuse1.views.reduced_traces import Rank, keep
 from tb_privateuse1.views.result import Provenance, Result
 from tb_privateuse1.views.shared_options import RanksWindowOption, StepOption
 from tb_privateuse1.views.signature import reduces
 
 MOST_RANKS = 2000
 """Of more ranks the page lists those that matter: a chart with more bars cannot be read."""
-
-
-class RankRow(Struct, frozen=True):
-    """One rank: means over its steps. Times are null where nothing was read."""
-
-    rank: int
-    worker: str
-    host: str | None
-    timeline: Timeline | None
-    """How its device times are known; null where nothing was read."""
-    missing_streams: tuple[str, ...]
-    """Streams whose work has no times: times of the device are lower bounds, its idle time is an
-    upper one."""
-    on_host: bool
-    """Without a device: the operators are the computation."""
-    steps: int
-    step_ns: int | None
-    computation_ns: int | None
-    communication_ns: int | None
-    overlap_ns: int | None
-    exposed_ns: int | None
-    """Communication that no computation hides."""
-    copy_ns: int | None
-    idle_ns: int | None
-    idle_classes: tuple[StepClass, ...]
-    """What the idle time goes to, the longest class first; without a device, known ones only."""
-    transferring_ns: int | None
-    """Of the communication calls: what the last one to come takes."""
-    synchronizing_ns: int | None
-    """Of the communication calls: waiting for the last one to come."""
-    step_bound_ns: int | None
-    computation_bound_ns: int | None
-    communication_bound_ns: int | None
-    overlap_bound_ns: int | None
-    exposed_bound_ns: int | None
-    copy_bound_ns: int | None
-    idle_bound_ns: int | None
-    """How far off these means may be; 0 if measured, null if that is not known."""
-    last: int
-    """In how many collectives it was among the last, for whom the others have waited."""
-    caused_ns: int
-    """How long each other rank has waited for it in these, on average and in all."""
-    clock_offset_ns: int | None
-    """How far its clock is ahead of the lowest rank's, by the ends of common collectives."""
-    clock_residual_ns: int | None
-    """95 % of these ends agree to this; null where a rank has none in common with others."""
-    problem: str | None
-    """Why there is nothing to show."""
-
-
-class RankStep(Struct, frozen=True):
-    """A step of one rank. Computation, exposed communication, copies and idle time sum to it.
-
-    Null is what is not known: all of these without device times; if a stream is missing, what the
-    others did not do.
-    """
-
-    rank: int
-    step: str
-    duration_ns: int
-    computation_ns: int | None
-    communication_ns: int | None
-    overlap_ns: int | None
-    exposed_ns: int | None
-    copy_ns: int | None
-    idle_ns: int | None
-    transferring_ns: int | None
-    """Null if no call of the step could be matched with those of other ranks."""
-    synchronizing_ns: int | None
-    incomplete: bool
-    """In no mean: cut off by the end of the recording, primed, or not in the window."""
-    duration_bound_ns: int | None
-    computation_bound_ns: int | None
-    communication_bound_ns: int | None
-    overlap_bound_ns: int | None
-    exposed_bound_ns: int | None
-    copy_bound_ns: int | None
-    idle_bound_ns: int | None
-    """How far off these may be; 0 if measured, null if that is not known."""
+_ROW_BYTES = 1000
+"""About the memory of a row with its numbers."""
 
 
 class Distributed(Result, frozen=True):
@@ -181,41 +106,92 @@ def distributed(
     """
     if limit < 0:
         raise TraceError("bad_option", say("limit must not be negative, not {limit}.", limit=limit))
+    run = keep(ranks, window, lambda: _join(ranks, window), _weight)
+    tables = keep(
+        ranks, (window, step, limit), lambda: _tables(ranks, run, step, limit), _weight_of_tables
+    )
+    grid = ranks_steps.step_grid(
+        run.steps, tables.chosen, run.calls.step_names, run.numbers, measure, tables.listed
+    )
+    return replace(tables.result, grid=grid)
+
+
+class _Joined(Struct, frozen=True):
+    """What is the same for all steps and measures."""
+
+    read: Sequence[Rank]
+    numbers: Sequence[int]
+    calls: MatchedCalls
+    aligned: clock_alignment.Clocks
+    steps: RankSteps
+    job: Job
+    culprits: tuple[Culprit, ...]
+    world: int | None
+    groups: axes.RunGroups
+
+
+class _Tables(Struct, frozen=True):
+    """What is the same for all measures: the result, with any grid, and what that is of."""
+
+    result: Distributed
+    chosen: Bools
+    listed: frozenset[int]
+
+
+def _weight(run: _Joined) -> int:
+    return size_bytes((run.calls, run.steps))
+
+
+def _weight_of_tables(tables: _Tables) -> int:
+    result = tables.result
+    rows = len(result.rows) + len(result.steps) + len(result.collectives) + len(result.groups)
+    return _ROW_BYTES * rows + tables.chosen.nbytes
+
+
+def _join(ranks: tuple[Rank, ...], window: RanksWindowOption) -> _Joined:
     read = [r for r in ranks if isinstance(r.part, RankPart)]
-    parts = _parts(read, window)
+    parts, numbers = _parts(read, window), [r.rank for r in read]
     calls, aligned = _match_on_one_clock(parts)
-    wanted = _wanted(calls.step_names, step)
-    in_step = wanted[calls.step] if step is not None else calls.step >= NONE
-    blamed = assign_blame(calls, in_step, len(parts))
     steps = ranks_steps.rank_steps(parts, calls)
-    chosen, numbers = wanted[steps.step], [r.rank for r in read]
-    shown = ranks_steps.worst_steps(steps, chosen, limit)
-    talk_total, talk = collective_rows(calls, in_step, numbers, limit)
-    counted = ranks_steps.counted_steps(steps, chosen, len(read))
     world = max((part.world_size for part in parts if part.world_size), default=None)
     job = _job(numbers, parts, calls, steps)
     groups = axes.find_groups(parts, numbers, calls, world)
-    run = RunFigures(parts, calls, in_step, steps, counted, groups)
-    case = _context(ranks, run, blamed, find_culprits(job), talk, world)
+    return _Joined(
+        read, numbers, calls, aligned, steps, job, find_culprits(job), world, groups
+    )  # fmt: skip
+
+
+def _tables(ranks: tuple[Rank, ...], joined: _Joined, step: int | None, limit: int) -> _Tables:
+    calls, steps, numbers, world = joined.calls, joined.steps, joined.numbers, joined.world
+    parts, read, aligned = joined.job.parts, joined.read, joined.aligned
+    wanted = _wanted(calls.step_names, step)
+    in_step = wanted[calls.step] if step is not None else calls.step >= NONE
+    blamed = assign_blame(calls, in_step, len(parts))
+    chosen = wanted[steps.step]
+    shown = ranks_steps.worst_steps(steps, chosen, limit)
+    talk_total, talk = collective_rows(calls, in_step, numbers, limit)
+    counted = ranks_steps.counted_steps(steps, chosen, len(read))
+    run = RunFigures(parts, calls, in_step, steps, counted, joined.groups)
+    case = _context(ranks, run, blamed, joined.culprits, talk, world)
     rows = _listed(ranks, read, blamed)
-    listed = {rank.rank for rank in rows}
-    return Distributed(
+    result = Distributed(
         provenance=_provenance(parts),
-        rows=_rank_rows(rows, read, run, blamed, aligned),
+        rows=rank_rows(rows, read, run, blamed, aligned),
         rows_total=len(ranks),
-        steps=_rank_steps(steps, shown, numbers, calls.step_names),
+        steps=rank_step_rows(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
-        grid=ranks_steps.step_grid(steps, chosen, calls.step_names, numbers, measure, listed),
+        grid=Grid("step", (), (), 1, (), None),
         collectives=tuple(talk),
         collectives_total=talk_total,
         culprits=case.culprits,
-        least_cost_ns=least_cost_ns(job),
+        least_cost_ns=least_cost_ns(joined.job),
         world_size=world,
         notes=_notes(case, world, aligned),
         advice=rank_engine.advise_ranks(case),
         open_collectives=open_rows(case.open_collectives),
         **_by_group(run, numbers, limit),
     )
+    return _Tables(result, chosen, frozenset(rank.rank for rank in rows))
 
 
 def _context(
@@ -322,79 +298,3 @@ def _provenance(parts: Sequence[RankPart]) -> Provenance:
     missing = tuple(dict.fromkeys(stream for part in parts for stream in part.missing))
     files = tuple(f for part in parts for f in part.files)
     return Provenance(whole, missing, files, ())
-
-
-def _rank_steps(
-    steps: RankSteps, rows: I64, numbers: Sequence[int], names: tuple[str, ...]
-) -> tuple[RankStep, ...]:
-    columns = {name: _known(getattr(steps, name)[rows]) for name in ranks_steps.TIMES}
-    columns |= {f"{name}_bound_ns": _known(ns[rows]) for name, ns in steps.bounds.items()}
-    return tuple(
-        RankStep(rank=numbers[rank], step=names[step], incomplete=cut, **dict(times))
-        for rank, step, cut, times in zip(
-            steps.rank[rows].tolist(),
-            steps.step[rows].tolist(),
-            steps.incomplete[rows].tolist(),
-            (zip(columns, row, strict=True) for row in zip(*columns.values(), strict=True)),
-            strict=True,
-        )
-    )
-
-
-def _rank_rows(
-    ranks: Sequence[Rank],
-    read: Sequence[Rank],
-    run: RunFigures,
-    blamed: Blame,
-    aligned: clock_alignment.Clocks,
-) -> tuple[RankRow, ...]:
-    steps, counted = run.steps, run.counted
-    idle = _idle_classes(run.parts, steps, counted)
-    means = ranks_steps.step_means(steps, counted, len(read))
-    means["step_ns"] = means.pop("duration_ns")
-    bounds = ranks_steps.mean_bounds(steps, counted, len(read))
-    bounds["step"] = bounds.pop("duration")
-    means |= {f"{name}_bound_ns": values for name, values in bounds.items()}
-    means["clock_offset_ns"] = _known(aligned.offset_ns)
-    means["clock_residual_ns"] = _known(aligned.residual_ns)
-    numbers = np.bincount(steps.rank[counted], minlength=len(read)).tolist()
-    place = {rank.rank: i for i, rank in enumerate(read)}
-    return tuple(_row(r, place.get(r.rank), means, numbers, blamed, idle) for r in ranks)
-
-
-def _idle_classes(
-    parts: Sequence[RankPart], steps: RankSteps, counted: Bools
-) -> list[tuple[StepClass, ...]]:
-    return [
-        tuple(step_class(name, ns) for name, ns in sorted(times.items(), key=lambda one: -one[1]))
-        for times in ranks_steps.idle_means(parts, steps, counted)
-    ]
-
-
-def _known(values: I64) -> list[int | None]:
-    return [None if value == MISSING else value for value in values.tolist()]
-
-
-def _row(
-    rank: Rank,
-    at: int | None,
-    means: dict[str, list[int | None]],
-    numbers: Sequence[int],
-    blamed: Blame,
-    idle: Sequence[tuple[StepClass, ...]],
-) -> RankRow:
-    part: RankPart | None = None if at is None else rank.part
-    return RankRow(
-        rank=rank.rank,
-        worker=rank.worker,
-        host=part.hostname if part else None,
-        timeline=part.timeline if part else None,
-        missing_streams=part.missing if part else (),
-        on_host=bool(part and part.on_host),
-        steps=0 if at is None else numbers[at],
-        **{name: None if at is None else values[at] for name, values in means.items()},
-        idle_classes=() if at is None else idle[at],
-        last=0 if at is None else int(blamed.last[at]),
-        caused_ns=0 if at is None else int(blamed.caused_ns[at]),
-        problem=None if rank.problem is None else rank.problem.message,
-    )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.memory_budget import MemoryBudget
 from tb_privateuse1.trace.run_parameters import RunParameter
+
+_T = TypeVar("_T")
 
 
 class Rank(Struct, frozen=True):
@@ -23,6 +27,44 @@ class Rank(Struct, frozen=True):
     part: Any
     """None if the trace is not there or cannot be read."""
     problem: Finding | None = None
+
+
+class Ranks(tuple[Rank, ...]):
+    """The ranks of a run, with what views have made of them (``keep``) while memory lasts."""
+
+    memory: MemoryBudget
+    _owner: _Owner
+
+    @classmethod
+    def kept_in(cls, memory: MemoryBudget, ranks: Iterable[Rank]) -> Ranks:
+        """Return ranks; a memory budget keeps what is made of them."""
+        made = cls(ranks)
+        made.memory, made._owner = memory, _Owner()
+        return made
+
+    def same(self, ranks: Sequence[Rank]) -> bool:
+        """Return whether these are the same ranks, with the same objects as parts."""
+        pairs = zip(self, ranks, strict=False)
+        return len(self) == len(ranks) and all(
+            a.part is b.part and (a.rank, a.worker, a.problem) == (b.rank, b.worker, b.problem)
+            for a, b in pairs
+        )
+
+
+class _Owner:
+    """What is made of ranks goes with them."""
+
+
+def keep(
+    ranks: tuple[Rank, ...], key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]
+) -> _T:
+    """Return what is made of ranks, once for each key; ``weigh`` returns its bytes.
+
+    It is not to be changed. It may hold the parts of the ranks, which weigh by themselves.
+    """
+    if not isinstance(ranks, Ranks):
+        return make()
+    return ranks.memory.compute(ranks._owner, key, make, weigh=weigh)
 
 
 class RunRecording(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable
@@ -18,6 +19,8 @@ _KINDS = {
     str: "text",
     typing.Literal: "choice",
 }
+_VIEWS = 128
+"""Views whose signature is remembered, more than there are: each poll asks for it."""
 
 
 def reduces(reduction: Callable[[Trace], Any]) -> Callable[[_View], _View]:
@@ -56,13 +59,15 @@ def sorts_of(view: Callable[..., Any]) -> tuple[str, ...]:
     return columns
 
 
-def query_of(view: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
+@functools.lru_cache(_VIEWS)
+def query_of(view: Callable[..., Any]) -> tuple[tuple[str, Any, Any], ...]:
     """Return name, type and default of each option: the view's keyword-only parameters."""
     hints = typing.get_type_hints(view)
     parameters = inspect.signature(view).parameters.values()
-    return [(p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY]
+    return tuple((p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY)
 
 
+@functools.lru_cache(_VIEWS)
 def reads_of(view: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of a view's inputs: its positional parameters."""
     parameters = inspect.signature(view).parameters.values()

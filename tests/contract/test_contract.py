@@ -51,8 +51,8 @@ def files(folder: str, *without: str) -> set[str]:
 
 
 AROUND_VIEWS = (
-    "computations", "encoding", "methods", "packing", "reader", "reduced_traces", "request",
-    "result", "shared_options", "signature", "sorting", "user_models",
+    "computations", "encoding", "methods", "packing", "rank_rows", "reader", "reduced_traces",
+    "request", "result", "shared_options", "signature", "sorting", "user_models",
 )  # fmt: skip
 """Modules of the room that are no view."""
 

@@ -73,6 +73,15 @@ class RunGroups(Struct, frozen=True):
         keys = [(number, one.group, one.kind == _KERNEL_ONLY) for one in labels]
         return np.array([self.of_label[key] for key in keys], np.int32)
 
+    def of_all_shapes(self, parts: Sequence[RankPart]) -> I32:
+        """Return the group of each shape of all parts, one part after the other."""
+        found = [
+            self.of_label[number, shape.label.group, shape.label.kind == _KERNEL_ONLY]
+            for number, part in enumerate(parts)
+            for shape in part.shapes
+        ]
+        return np.array(found, np.int32)
+
 
 def find_groups(
     parts: Sequence[RankPart], numbers: Sequence[int], calls: MatchedCalls, world: int | None
@@ -181,13 +190,13 @@ def _uses(parts: Sequence[RankPart], calls: MatchedCalls, of_call: I32, groups: 
     kinds = [shape.label.kind in MESSAGES for shape in calls.shapes]
     is_message = np.array([*kinds, False], np.bool_)[calls.shape]
     routes = np.zeros(groups, np.bool_)
-    first = 0
-    for part in parts:
+    first = np.cumsum([0, *(len(part.calls.step) for part in parts)]).tolist()
+    for part, at in zip(parts, first, strict=False):
         own = part.by_group
-        uneven = (own.sent_bytes != own.received_bytes) & (own.sent_bytes != MISSING)
-        uneven &= own.received_bytes != MISSING
-        routes[of_call[first + own.exchange_call[uneven]]] = True
-        first += len(part.calls.step)
+        if len(own.exchange_call):
+            uneven = (own.sent_bytes != own.received_bytes) & (own.sent_bytes != MISSING)
+            uneven &= own.received_bytes != MISSING
+            routes[of_call[at + own.exchange_call[uneven]]] = True
     count = np.bincount(of_call, minlength=groups)
     return _Uses(count, np.bincount(of_call[is_message], minlength=groups), routes)
 

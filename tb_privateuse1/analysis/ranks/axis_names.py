@@ -13,6 +13,7 @@ is no evidence. Sources:
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Literal
 
@@ -29,9 +30,12 @@ _KINDS: dict[str, AxisKind] = {
 _OF_EXPERTS = re.compile(r"^expert_(?!model|parallel|group|tensor_(?:and|model))(?=[a-z])")
 """Megatron's ``EXPERT_`` before another axis: that axis, of the expert layers alone."""
 _WORD = re.compile(r"[a-z]+")
+_MOST_KNOWN = 1024
+"""Descriptions that are remembered: ten thousand ranks have the same few."""
 _NUMBER = re.compile(r"[:_#.-]?\d+$")
 
 
+@functools.lru_cache(_MOST_KNOWN)
 def axis_kinds(description: str) -> tuple[AxisKind, ...]:
     """Return the axes that a description names, in its order; none if it names no axis."""
     text = _OF_EXPERTS.sub("", description.lower())

@@ -20,6 +20,9 @@ _SPREADS = 10.0
 """A clock is far off at this many median deviations of all clocks, ..."""
 _RESIDUALS = 10
 """... and at this many times the accuracy of the comparison."""
+_MOST = 20
+"""Clocks in notes of their own, the farthest: a cluster without a time service has as
+many as hosts."""
 _ALWAYS_NS = 1_000_000_000
 """A second is far off in any case."""
 
@@ -42,9 +45,21 @@ def clock_notes(
         # The ranks of one host have one clock, to the accuracy of the comparison.
         key = (host or "", round(from_median[i] / _LEAST_NS) if host else i)
         by_clock.setdefault(key, []).append(i)
-    for (host, _), rows in by_clock.items():
+    farthest = sorted(by_clock, key=lambda one: -distance[by_clock[one][0]])
+    for host, shift in sorted(farthest[:_MOST], key=lambda one: by_clock[one][0]):
+        rows = by_clock[host, shift]
         ranks = [numbers[known[i]] for i in rows]
         yield _note(host, ranks, float(np.median(from_median[rows])))
+    if left := farthest[_MOST:]:
+        yield _left(len(left), sum(len(by_clock[one]) for one in left))
+
+
+def _left(clocks: int, ranks: int) -> Finding:
+    message = say("{count:,} more clocks are far from the others, by less.", count=clocks)
+    hint = say(
+        "They are of {count:,} ranks: a time service may not run on any of them.", count=ranks
+    )
+    return Finding("clock_far_off", message, hint, ranks)
 
 
 def _note(host: str, ranks: Sequence[int], offset_ns: float) -> Finding:

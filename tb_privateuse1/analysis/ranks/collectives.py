@@ -7,6 +7,7 @@ additional time is waiting. That needs no common clock.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct, field
@@ -196,19 +197,19 @@ def match_calls(parts: Sequence[RankPart]) -> MatchedCalls:
     names = tuple(dict.fromkeys(name for part in parts for name in part.steps.names))
     shape_of = {shape: i for i, shape in enumerate(shapes)}
     name_of = {name: i for i, name in enumerate(names)}
+    # The numbers of each part's own steps and shapes, one part after the other.
+    own_steps = _joined([[name_of[name] for name in part.steps.names] for part in parts])
+    own_shapes = _joined([[shape_of[shape] for shape in part.shapes] for part in parts])
+    counts = [len(part.calls.step) for part in parts]
+    rank = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
+    first_step = np.cumsum([0, *(len(part.steps.names) for part in parts)])
+    first_shape = np.cumsum([0, *(len(part.shapes) for part in parts)])
     empty = np.empty(0, np.int32)
-    ranks, steps, rows, which = [empty], [empty], [empty], [empty]
-    before = 0
-    for i, part in enumerate(parts):
-        at = part.calls.step
-        own = np.array([name_of[name] for name in part.steps.names] + [NONE], np.int32)
-        own_shapes = np.array([shape_of[shape] for shape in part.shapes] + [NONE], np.int32)
-        ranks.append(np.full(len(at), i, np.int32))
-        steps.append(own[at])
-        rows.append(np.where(at >= 0, at + before, NONE).astype(np.int32))
-        which.append(own_shapes[part.calls.shape])
-        before += len(part.steps.names)
-    rank, step, row, shape = (np.concatenate(columns) for columns in (ranks, steps, rows, which))
+    at = np.concatenate([empty, *(part.calls.step for part in parts)])
+    row = np.where(at >= 0, at + first_step[rank], NONE).astype(np.int32)
+    step = own_steps[row]
+    at = np.concatenate([empty, *(part.calls.shape for part in parts)])
+    shape = own_shapes[np.where(at >= 0, at + first_shape[rank], NONE)]
     none = np.empty(0, np.int64)
     duration = np.concatenate([none, *(part.calls.duration_ns for part in parts)])
     end = np.concatenate([none, *(part.calls.end_ns for part in parts)])
@@ -217,6 +218,11 @@ def match_calls(parts: Sequence[RankPart]) -> MatchedCalls:
     return MatchedCalls(
         rank, step, row, shape, duration, end, match, transfer, last, shapes, names, uneven
     )  # fmt: skip
+
+
+def _joined(numbers: Sequence[Sequence[int]]) -> I32:
+    """Return all numbers in one column, with ``NONE`` at its end."""
+    return np.array([*chain.from_iterable(numbers), NONE], np.int32)
 
 
 def drop_matches(calls: MatchedCalls, apart: Bools) -> MatchedCalls:

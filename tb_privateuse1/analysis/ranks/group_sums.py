@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,18 @@ from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 
-class RunFigures(Struct, frozen=True):
+class ExposedTimes(Struct, frozen=True):
+    """The exposed communication of all ranks, by step and process group, as columns."""
+
+    part: I64
+    """The index of the part."""
+    row: I64
+    """The row of the table of steps."""
+    group: I32
+    time_ns: I64
+
+
+class RunFigures(Struct, frozen=True, dict=True):
     """A run's calls, steps and groups."""
 
     parts: Sequence[RankPart]
@@ -29,6 +41,23 @@ class RunFigures(Struct, frozen=True):
     counted: Bools
     """By row of ``steps``, whether means count it."""
     groups: RunGroups
+
+    @functools.cached_property
+    def exposed(self) -> ExposedTimes:
+        """Return the exposed communication by step and group."""
+        own = [part.by_group for part in self.parts]
+        part = np.repeat(np.arange(len(own)), [len(one.exposed_step) for one in own])
+        first_step = np.cumsum([0, *(len(one.steps.names) for one in self.parts)])
+        first_shape = np.cumsum([0, *(len(one.shapes) for one in self.parts)])
+        small, large = np.empty(0, np.int32), np.empty(0, np.int64)
+        step = np.concatenate([small, *(one.exposed_step for one in own)])
+        shape = np.concatenate([small, *(one.exposed_shape for one in own)])
+        return ExposedTimes(
+            part,
+            first_step[part] + step,
+            self.groups.of_all_shapes(self.parts)[first_shape[part] + shape],
+            np.concatenate([large, *(one.exposed_ns for one in own)]),
+        )
 
     def counted_steps(self) -> I64:
         """Return by part the number of its counted steps."""
@@ -125,12 +154,8 @@ def _exposed(run: RunFigures, keys: int) -> F64:
     if not known.any():
         return np.full(keys, np.nan)
     weight = _weights(known, run.steps, len(run.parts))
+    own = run.exposed
+    fine = known[own.row]
     found = np.zeros(keys)
-    first = 0
-    for number, part in enumerate(run.parts):
-        own = part.by_group
-        group = run.groups.of_shapes(part, number, own.exposed_shape)
-        fine = known[first + own.exposed_step]
-        np.add.at(found, group[fine], own.exposed_ns[fine] * weight[number])
-        first += len(part.steps.names)
+    np.add.at(found, own.group[fine], own.time_ns[fine] * weight[own.part[fine]])
     return found

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
 from tb_privateuse1.analysis.ranks.group_sums import RunFigures
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING
 
 
@@ -74,13 +75,10 @@ def _exposed(run: RunFigures, placement: str) -> list[int | None]:
     steps = np.bincount(run.steps.rank[known], minlength=len(run.parts))
     if not chosen.any():
         return [0 if count else None for count in steps.tolist()]
-    found: list[int | None] = []
-    first = 0
-    for number, part in enumerate(run.parts):
-        own = part.by_group
-        group = run.groups.of_shapes(part, number, own.exposed_shape)
-        rows = known[first + own.exposed_step] & chosen[group]
-        total = int(own.exposed_ns[rows].sum())
-        found.append(round(total / int(steps[number])) if steps[number] else None)
-        first += len(part.steps.names)
-    return found
+    own = run.exposed
+    fine = known[own.row] & chosen[own.group]
+    total = sums(own.part[fine], own.time_ns[fine], len(run.parts))
+    return [
+        round(ns / count) if count else None
+        for ns, count in zip(total.tolist(), steps.tolist(), strict=True)
+    ]

@@ -42,9 +42,10 @@ def _even_work(steps: RankSteps, parts: Sequence[RankPart], calls: MatchedCalls)
     call, received, work = ([np.empty(0, np.int64)] for _ in range(3))
     first = 0
     for part in parts:
-        call.append(part.by_group.exchange_call.astype(np.int64) + first)
-        received.append(part.by_group.received_bytes)
-        work.append(part.by_group.exchange_work_ns)
+        if len(part.by_group.exchange_call):
+            call.append(part.by_group.exchange_call.astype(np.int64) + first)
+            received.append(part.by_group.received_bytes)
+            work.append(part.by_group.exchange_work_ns)
         first += len(part.calls.step)
     rows, tokens, took = np.concatenate(call), np.concatenate(received), np.concatenate(work)
     used = (took != MISSING) & (calls.match[rows] >= 0) & (calls.row[rows] >= 0)

@@ -104,12 +104,15 @@ def _prepare(job: Job, without: set[int], error_rate: float, floor_ns: float) ->
 def _nodes(search: _Search) -> Iterator[SlowRanks]:
     """Yield the hosts whose ranks are slow for the greater part."""
     relative = _beyond_other_hosts(search)
-    comparable = np.flatnonzero(~np.isnan(relative).any(axis=1))
-    hosts = [rows[np.isin(rows, comparable)] for rows in search.hosts.values()]
+    comparable: Bools = np.logical_not(np.isnan(relative).any(axis=1))
+    hosts = [rows[comparable[rows]] for rows in search.hosts.values()]
     hosts = [rows for rows in hosts if len(rows) > 1]
     if len(hosts) < 2:
         return
-    by_host = np.stack([np.median(relative[rows], axis=0) for rows in hosts])
+    if len({len(rows) for rows in hosts}) == 1:  # a thousand calls of numpy, or one
+        by_host = np.median(relative[np.stack(hosts)], axis=1)
+    else:
+        by_host = np.stack([np.median(relative[rows], axis=0) for rows in hosts])
     compared = compare_units(by_host, by_host)
     if compared is None:
         return

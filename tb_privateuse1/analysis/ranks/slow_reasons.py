@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.ranks.job import Job
-from tb_privateuse1.analysis.ranks.steps import idle_column
+from tb_privateuse1.analysis.ranks.steps import idle_columns
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import F64, I64
 
@@ -66,9 +66,9 @@ def find_reason(job: Job, rows: I64, peers: I64, excess_ns: float) -> Reason:
 
 
 def _of_host(job: Job, rows: I64, peers: I64, explained: int) -> Reason:
-    by_class: dict[ClassName, float] = {}
-    for name in IDLE:
-        by_class[name] = _excess(_means(job, idle_column(job.parts, name)), rows, peers)
+    by_class: dict[ClassName, float] = dict.fromkeys(IDLE, 0.0)
+    for name, idle_ns in idle_columns(job.parts).items():
+        by_class[name] = _excess(_means(job, idle_ns), rows, peers)
     largest = max(by_class, key=lambda one: by_class[one])
     if by_class["input"] >= _MOSTLY * explained:
         return Reason("input", round(by_class["input"]), "input")

@@ -56,12 +56,13 @@ TIMES = (
 def rank_steps(parts: Sequence[RankPart], calls: MatchedCalls) -> RankSteps:
     """Return the table of these parts, in their order."""
     number = {name: i for i, name in enumerate(calls.step_names)}
-    step = [number[name] for part in parts for name in part.steps.names]
-    rank = np.repeat(np.arange(len(parts)), [len(part.steps.names) for part in parts])
+    own = [part.steps for part in parts]
+    step = [number[name] for one in own for name in one.names]
+    rank = np.repeat(np.arange(len(parts)), [len(one.names) for one in own])
 
     def joined(name: str) -> Any:
         empty: Any = np.empty(0, np.bool_ if name == "incomplete" else np.int64)
-        return np.concatenate([empty, *(getattr(part.steps, name) for part in parts)])
+        return np.concatenate([empty, *(getattr(one, name) for one in own)])
 
     matched = sums(calls.row, (calls.match >= 0).astype(np.int64), len(step)) > 0
     transferring = sums(calls.row, calls.transfer_ns, len(step))
@@ -80,7 +81,7 @@ def rank_steps(parts: Sequence[RankPart], calls: MatchedCalls) -> RankSteps:
         synchronizing_ns=np.where(matched, waiting, MISSING),
         incomplete=joined("incomplete"),
         bounds={
-            name: np.concatenate([np.empty(0, np.int64), *(p.steps.bounds[name] for p in parts)])
+            name: np.concatenate([np.empty(0, np.int64), *(one.bounds[name] for one in own)])
             for name in BOUNDS
         },
     )
@@ -106,22 +107,25 @@ def idle_means(
     ``steps`` are those of all ``parts``, in their order.
     """
     means: list[dict[ClassName, int]] = [{} for _ in parts]
-    for name in IDLE:
-        idle_ns = idle_column(parts, name)
+    for name, idle_ns in idle_columns(parts).items():
         for of_rank, mean in zip(means, _means(steps.rank, idle_ns, rows, len(parts)), strict=True):
             if mean:
                 of_rank[name] = mean
     return means
 
 
-def idle_column(parts: Sequence[RankPart], name: ClassName) -> I64:
-    """Return the idle time of a class in each step of all parts, one after the other, in ns."""
+def idle_columns(parts: Sequence[RankPart]) -> dict[ClassName, I64]:
+    """Return the idle time of each class in each step of all parts, one after the other, in ns.
+
+    Classes are in the order of ``IDLE``; those that no part has are absent.
+    """
+    used = {name for part in parts for name in part.host.idle}
     ends = np.cumsum([0, *(len(part.steps.idle_ns) for part in parts)]).tolist()
-    column = np.zeros(ends[-1], np.int64)
+    columns = {name: np.zeros(ends[-1], np.int64) for name in IDLE if name in used}
     for part, start, end in zip(parts, ends, ends[1:], strict=False):
-        if name in part.host.idle:
-            column[start:end] = part.host.idle[name]
-    return column
+        for name, idle_ns in part.host.idle.items():
+            columns[name][start:end] = idle_ns
+    return columns
 
 
 def mean_bounds(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:

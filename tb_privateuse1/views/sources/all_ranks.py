@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Hashable
 
 from msgspec import Struct
@@ -30,20 +31,22 @@ _Member = tuple[Worker, TraceFiles | None]
 """A worker of a run with its files of one span, if it has that span."""
 
 
-class RankInputs(Struct, frozen=True):
+class RankInputs(Struct, frozen=True, dict=True):
     """The workers of a run."""
 
     parts: Parts
     reduce: Reduction
     members: tuple[_Member, ...]
+    place: Hashable
+    """What was asked for: run, span and ranks."""
     keeps_deadline: bool = False
 
-    @property
+    @functools.cached_property
     def files(self) -> tuple[TraceFiles, ...]:
         """Return the files of its ranks."""
         return tuple(files for _, files in self.members if files is not None)
 
-    @property
+    @functools.cached_property
     def key(self) -> Hashable:
         """Return the ranks by number and name, and which of them have the span."""
         return tuple((w.rank, w.worker, files is None) for w, files in self.members)
@@ -67,7 +70,8 @@ class RankInputs(Struct, frozen=True):
             )
             for worker, files in self.members
         }
-        return (tuple(ranks[rank] for rank in sorted(ranks)),)
+        in_order = tuple(ranks[rank] for rank in sorted(ranks))
+        return (self.parts.as_before((self.reduce, self.place), in_order, self.reduce, traces),)
 
 
 def keep_groups(store: Store, catalog: Catalog) -> None:
@@ -98,8 +102,12 @@ def find_ranks(source: Source, request: Request) -> RankInputs:
     """
     selection, only = request.selection, chosen_ranks(request.options.get("only"))
     catalog = await_run(source.catalog, selection.run, request.deadline_s)
-    members = _members(catalog, selection, only)
-    return RankInputs(source.parts, reduction_of(request.view), members)
+    parts, reduce = source.parts, reduction_of(request.view)
+
+    def look_up() -> RankInputs:
+        return RankInputs(parts, reduce, _members(catalog, selection, only), (selection, only))
+
+    return parts.looked_up.find(catalog, (reduce, selection, only), look_up)
 
 
 def _members(

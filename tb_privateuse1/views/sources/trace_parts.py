@@ -6,14 +6,13 @@ as well (``storage.part_groups``).
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
+from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import part_groups
@@ -22,19 +21,50 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate
-from tb_privateuse1.trace.memory_budget import MemoryBudget
+from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.computations import Report
+from tb_privateuse1.views.reduced_traces import Rank, Ranks
 from tb_privateuse1.views.request import seconds_left
 
+_T = TypeVar("_T")
 Reduction = Callable[[Trace], Any]
 
 Part = tuple[Any, Finding | None]
 """The reduction of a trace, or why there is none."""
 
 _SHARE_S = 0.02
+_RANK_BYTES = 100
+"""Of a rank without its part."""
+_MOST_KEYS = 16
+"""Runs and spans that are looked up at a time: the ranks of a large run are a megabyte."""
+_WEIGHED = 16
+"""Of this number of parts one is weighed: they are alike, and that takes longer than to open
+one."""
 _UPDATE_S = 0.1
 """How often the progress of all traces is summed."""
+
+
+class LookedUp:
+    """What was looked up in a catalog, until it is another one.
+
+    Pages poll several times a second, and to list ten thousand ranks takes longer than the rest of
+    an answer.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[object, dict[Hashable, Any]] = None, {}
+
+    def find(self, catalog: object, key: Hashable, look_up: Callable[[], _T]) -> _T:
+        """Return what was looked up in the same catalog by this key, else look it up."""
+        of, known = self._known
+        if of is not catalog or (key not in known and len(known) == _MOST_KEYS):
+            known = {}
+            self._known = catalog, known
+        if key not in known:
+            known[key] = look_up()
+        found: _T = known[key]
+        return found
 
 
 class Parts:
@@ -43,6 +73,7 @@ class Parts:
     def __init__(self, store: Store, memory: MemoryBudget) -> None:
         self._store = store
         self._memory = memory
+        self.looked_up = LookedUp()
 
     def reduce_all(
         self,
@@ -110,16 +141,40 @@ class Parts:
         if all(self.known(reduce_trace, files) for files in group):
             return True
         parts = part_groups.find_group(group, self._store.cache_dir, self._store.vendors)
-        for files, part in zip(group, parts, strict=bool(parts)):
-            made = functools.partial(_same, part)
-            self._memory.compute(self, (reduce_trace, files), made, goes_last=True)
-        return bool(parts)
+        if not parts:
+            return False
+        keys = [(reduce_trace, files) for files in group]
+        weighed = [size_bytes(part) for part in parts[::_WEIGHED]]
+        each = sum(weighed) // len(weighed)
+        self._memory.put_all(self, dict(zip(keys, parts, strict=True)), each)
+        return True
 
     def keep_group(self, group: Sequence[TraceFiles]) -> None:
         """Store the parts of a group together, unless one is missing."""
         parts = [self.known(reduce_trace, files) for files in group]
         if None not in parts:  # one may have a problem
             part_groups.keep_group(group, parts, self._store.cache_dir, self._store.vendors)
+
+    def as_before(
+        self,
+        key: Hashable,
+        ranks: tuple[Rank, ...],
+        reduce: Reduction,
+        traces: Sequence[TraceFiles],
+    ) -> tuple[Rank, ...]:
+        """Return the ranks of a run; the same object as the last time if its parts are the same.
+
+        ``traces`` are those of their parts. Where memory does not hold them all, nothing is kept.
+        """
+        parts = {id(rank.part) for rank in ranks if rank.part is not None}
+        if not parts <= {id(self.known(reduce, files)) for files in traces}:
+            return ranks
+        before = self._memory.find(self, key)
+        if before is not None and before.same(ranks):
+            return cast(Ranks, before)
+        now = Ranks.kept_in(self._memory, ranks)
+        self._memory.replace(self, key, now, _RANK_BYTES * len(ranks))
+        return now
 
     def _read(self, reduce: Reduction, files: TraceFiles) -> Any:
         # A short wait for each trace in turn: waiting for the first one would starve the others.
@@ -142,7 +197,3 @@ def sum_progress(pending: Collection[Progress], done: int, traces: int) -> Progr
         traces=traces,
         note=next((p.note for p in pending if p.note), None),
     )
-
-
-def _same(part: RankPart) -> RankPart:
-    return part

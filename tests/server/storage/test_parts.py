@@ -105,6 +105,26 @@ def test_one_that_is_lost_is_made_of_the_stored_trace(
     assert values(Store(1, tmp_path / "cache").part(files, wait_s=0)) == truth
 
 
+def test_who_waits_hears_that_its_part_is_of_another_version(
+    files: TraceFiles, made: Store, slow: Path, tmp_path: Path
+) -> None:
+    _, beside = paths(files, tmp_path / "cache")
+    beside.parent.mkdir(exist_ok=True)
+    beside.with_stem(disk_cache.content_of(beside.stem) + 16 * "0").touch()
+    for wait_s in (0, 0.01):
+        with pytest.raises(Pending) as caught:
+            made.part(files, wait_s=wait_s)
+        assert "another version" in (caught.value.progress.note or "")
+    (job,) = made._jobs
+    until(lambda: job.progress.phase == "reading")
+    assert "another version" in (job.progress.note or "")
+    job.hears("A worker ended.")
+    job.hears(None)
+    assert "another version" in (job.progress.note or "")
+    slow.touch()
+    made.part(files)
+
+
 def test_without_a_process_it_is_the_same(files: TraceFiles, tmp_path: Path, truth: Any) -> None:
     made = Store(0, tmp_path / "cache")
     assert values(made.part(files)) == truth

@@ -274,6 +274,54 @@ def test_heads_are_read_once_per_state_of_a_file(
     assert len(looked) == 3
 
 
+def test_runs_are_made_once_per_state_of_a_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    original = catalog._runs_and_others
+    monkeypatch.setattr(catalog, "_runs_and_others", lambda *a: made.append(a[0]) or original(*a))
+    path = trace(tmp_path / "a" / "host_1.1.pt.trace.json", rank=1)
+    trace(tmp_path / "b" / "host_2.1.pt.trace.json", rank=2)
+    heads = Heads(READERS)
+
+    def scan() -> list[str]:
+        made.clear()
+        found = catalog.scan(str(tmp_path), READERS, heads=heads)
+        heads.forget_unused()
+        names = made.copy()
+        assert found == catalog.scan(str(tmp_path), READERS), "what a first search finds"
+        return names
+
+    assert scan() == [tmp_path.name, "a", "b"]
+    assert scan() == []
+    trace(path, rank=4, note="grown")
+    assert scan() == ["a"]
+    trace(tmp_path / "a" / "other_7.1.pt.trace.json", rank=7)
+    assert scan() == ["a"]
+    (tmp_path / "b").rename(tmp_path / "c")
+    assert scan() == ["c"]
+    assert scan() == []
+    path.unlink()
+    assert scan() == ["a"]
+
+
+def test_a_file_that_could_not_be_read_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace(tmp_path / "r" / "renamed.json", rank=3)
+    heads, look = Heads(READERS), trace_head._look
+
+    def unreadable(*_: object) -> object:
+        raise PermissionError
+
+    monkeypatch.setattr(trace_head, "_look", unreadable)
+    assert catalog.scan(str(tmp_path), READERS, heads=heads).runs.runs == ()
+    heads.forget_unused()
+    monkeypatch.setattr(trace_head, "_look", look)
+    found = catalog.scan(str(tmp_path), READERS, heads=heads)
+    assert [worker.rank for worker in found.runs.runs[0].workers] == [3]
+
+
 @pytest.mark.long
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     bomb = tmp_path / "r" / "host_1.1.pt.trace.json.gz"

@@ -12,6 +12,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog, scanner
 from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.trace.errors import TraceError
 from tests.support.clock import FakeClock
@@ -108,6 +109,25 @@ def test_a_change_is_seen_after_the_interval_and_not_before(tmp_path: Path) -> N
     assert clock.until_someone_waits() == 3
     assert found.is_active()
     found.close()
+
+
+def test_a_search_that_finds_the_same_leaves_the_catalog(
+    tmp_path: Path,
+) -> None:
+    path = trace(tmp_path / "r" / "host_1.1.pt.trace.json")
+    found = Scanner(str(tmp_path), READERS)
+    heads = Heads(READERS)
+    found._scan(heads)
+    first = found._catalog
+    assert not first.runs.scanning
+    found._scan(heads)
+    assert found._catalog is first, "what asks for it knows by that that nothing changed"
+    trace(path, note="grown")
+    found._scan(heads)
+    assert found._catalog != first
+    path.unlink()
+    found._scan(heads)
+    assert found._catalog.runs.runs == ()
 
 
 def test_a_slow_scan_is_followed_by_a_pause_as_long(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from typing import Any
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -10,12 +13,13 @@ from benchmarks.blame_gaps import recorded
 from benchmarks.blame_jobs import simulate
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.memory_budget import MemoryBudget
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.views import distributed as distributed_view
 from tb_privateuse1.views.distributed import Distributed, distributed
 from tb_privateuse1.views.encoding import PAGE_BYTES, encode_columns
 from tb_privateuse1.views.overview import overview
-from tb_privateuse1.views.reduced_traces import Rank
+from tb_privateuse1.views.reduced_traces import Rank, Ranks
 from tests.support.make import Event, annotation, kernel, launch, op, step, trace
 from tests.support.results import ranks
 from tests.support.uncertain import pair
@@ -345,3 +349,34 @@ def test_a_thousand_ranks_are_a_page_below_the_limit() -> None:
     assert all(row.idle_classes for row in found.rows)
     assert body is not None
     assert len(body) <= PAGE_BYTES
+
+
+def test_what_is_kept_gives_the_same_page() -> None:
+    plain = ranks(rank(0, 100, 260), rank(1, 300, 60), None)
+    memory = MemoryBudget()
+    kept = Ranks.kept_in(memory, plain)
+    asked: list[dict[str, Any]] = [
+        {"measure": "step"}, {"measure": "waiting"}, {"measure": "step", "step": 1},
+        {"measure": "idle", "window": "all"}, {"measure": "idle", "limit": 1}, {"measure": "step"},
+    ]  # fmt: skip
+    for options in asked:
+        assert distributed(kept, **options) == distributed(plain, **options)
+    with pytest.raises(TraceError, match="No rank has a step 77"):
+        distributed(kept, step=77)
+    assert memory.bytes > 0
+    del kept
+    gc.collect()
+    assert memory.bytes == 0
+
+
+def test_another_measure_joins_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[object] = []
+    match = distributed_view.match_calls
+    monkeypatch.setattr(
+        distributed_view, "match_calls", lambda parts: joined.append(1) or match(parts)
+    )
+    kept = Ranks.kept_in(MemoryBudget(), ranks(rank(0, 100, 260), rank(1, 300, 60)))
+    grids = [distributed(kept, measure=one).grid for one in ("step", "idle", "waiting")]
+    assert len({grid.values for grid in grids}) == 3
+    distributed(kept, step=1)
+    assert len(joined) == 1

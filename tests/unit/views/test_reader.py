@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,10 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.reader import Reader
-from tb_privateuse1.views.reduced_traces import Rank
+from tb_privateuse1.views.reduced_traces import Rank, keep
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reduces
-from tb_privateuse1.views.sources import all_ranks
+from tb_privateuse1.views.sources import all_ranks, trace_parts
 from tests.support.same import values
 from tests.support.trace_files import trace, write
 
@@ -281,11 +283,68 @@ def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     found = reader.run(Request(distributed, Selection("r", span=1)))
     size = size_bytes(found[0].part)
     assert size > sum(v.nbytes for v in asdict(found[0].part.calls).values())
-    assert memory.bytes == sum(size_bytes(rank.part) for rank in found)
+    ranks = trace_parts._RANK_BYTES * len(found)
+    assert memory.bytes == sum(size_bytes(rank.part) for rank in found) + ranks
     few = MemoryBudget(2 * size + size // 2)
     narrow = Reader(store, reader.source.catalog, memory=few)
     assert len(narrow.run(Request(distributed, Selection("r", span=1)))) == 4
     assert len(few.keys(narrow.source.parts)) == 2
+
+
+def test_what_is_made_of_ranks_is_kept_as_long_as_their_parts_are_the_same(log: Path) -> None:
+    made: list[Hashable] = []
+
+    @reduces(reduce_trace)
+    def view(ranks: tuple[Rank, ...], *, step: int | None = None) -> int:
+        return keep(ranks, step, lambda: made.append(step) or len(ranks), lambda _: 1000)
+
+    memory = MemoryBudget()
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS), memory=memory)
+
+    def ask(step: int) -> int:
+        found: int = reader.run(Request(view, Selection("r", span=1), options={"step": step}))
+        return found
+
+    assert [ask(1), ask(1), ask(2)] == [4, 4, 4]
+    assert made == [1, 2]
+    trace(log / "r" / "host_1.1.pt.trace.json", rank=1, name="aten::changed_and_longer")
+    ask(1)
+    assert made == [1, 2], "the catalog has not changed"
+    reader.source.catalog = discovery_catalog.scan(str(log), READERS)
+    ask(1)
+    assert made == [1, 2, 1]
+    gc.collect()
+    kept = sum(
+        size_bytes(memory.find(reader.source.parts, key)) for key in parts_in(memory, reader)
+    )
+    assert memory.bytes == kept + 4 * trace_parts._RANK_BYTES + 1000, "no more of the earlier parts"
+
+
+def test_polls_look_the_files_up_once_per_listing(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[object] = []
+    members = all_ranks._members
+    monkeypatch.setattr(all_ranks, "_members", lambda *a: listed.append(a) or members(*a))
+    store = Slow()
+    reader = Reader(store, discovery_catalog.scan(str(log), READERS))
+    for _ in range(5):
+        with pytest.raises(Pending):
+            reader.run(waiting(0))
+    assert len(listed) == 1
+    reader.source.catalog = discovery_catalog.scan(str(log), READERS)
+    with pytest.raises(Pending):
+        reader.run(waiting(0))
+    assert len(listed) == 2, "another listing is looked at"
+    for _ in range(3):
+        with pytest.raises(TraceError, match="no span 7"):
+            reader.run(Request(distributed, Selection("r", span=7)))
+
+
+def parts_in(memory: MemoryBudget, reader: Reader) -> list[Hashable]:
+    """Return the keys of what is in memory of single ranks."""
+    parts = reader.source.parts
+    return [key for key in memory.keys(parts) if isinstance(memory.find(parts, key), RankPart)]
 
 
 def test_two_views_that_read_the_same_ranks_reduce_them_once(

@@ -47,3 +47,12 @@ def test_where_all_differ_only_a_second_is_far() -> None:
 def test_a_clock_that_cannot_be_compared_is_not_named() -> None:
     assert messages([0, 0, 0, 50 * MS], [None] * 4, residual_ns=20 * MS) == []
     assert messages([0, int(MISSING)], [None] * 2) == []
+
+
+def test_of_many_clocks_the_farthest_are_named_and_the_others_counted() -> None:
+    offsets = [n * 1500 * MS * (-1) ** n for n in range(100)]
+    said = messages(offsets, [f"node{n // 2}" for n in range(100)])
+    assert len(said) == 21
+    assert "rank" in said[0]
+    assert said[-1].endswith(" more clocks are far from the others, by less.")
+    assert "(ranks 98)" in said[-3] or "(ranks 98)" in said[-2]

@@ -1,0 +1,81 @@
+"""A trace that is read again because another version stored its part: who waits is to know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.i18n import render
+from tb_privateuse1.readers import READERS
+from tb_privateuse1.storage import disk_cache, part_file
+from tb_privateuse1.storage.earlier_parts import EarlierParts
+from tb_privateuse1.storage.store import Store
+from tests.support.clock import FakeClock
+from tests.support.trace_files import trace
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> TraceFiles:
+    trace(tmp_path / "log" / "r" / "host_0.1.pt.trace.json", rank=0)
+    return catalog.scan(str(tmp_path / "log"), READERS).find()
+
+
+def path_of(files: TraceFiles, folder: Path) -> Path:
+    return folder / f"{disk_cache.cache_key(files)}.arrow"
+
+
+def change(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> None:
+    """Let another version of the package look from now on."""
+    monkeypatch.setattr(module, name, lambda: "another")
+
+
+def test_a_part_of_another_engine(
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, clock = tmp_path / "cache", FakeClock()
+    before = path_of(files, cache)
+    notes = EarlierParts(clock.now)
+    assert notes.note([before]) is None, "there is no directory yet"
+    Store(0, cache).part(files)
+    clock.advance(3600)
+    assert notes.note([before]) is None, "it is of this version, and was removed since"
+    change(monkeypatch, disk_cache, "engine_version")
+    now = path_of(files, cache)
+    assert now.stem != before.stem
+    assert disk_cache.content_of(now.stem) == disk_cache.content_of(before.stem)
+    note = notes.note([tmp_path / "elsewhere" / now.name, now])
+    assert note is not None
+    assert "another version" in note
+    assert "其他版本" in render(note, "zh")
+    trace(Path(files.trace.path), rank=0, note="another content")
+    other = path_of(catalog.scan(str(tmp_path / "log"), READERS).find(), cache)
+    assert notes.note([other]) is None
+
+
+def test_a_part_of_another_analysis_has_the_same_name(
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    Store(0, cache).part(files)
+    path = path_of(files, cache)
+    change(monkeypatch, part_file, "version")
+    assert part_file.read_part(path) is None
+    assert EarlierParts().note([path]) is not None
+
+
+def test_a_directory_is_listed_once_a_minute(
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[object] = []
+    monkeypatch.setattr("os.listdir", lambda folder: listed.append(folder) or [])
+    clock = FakeClock()
+    notes, path = EarlierParts(clock.now), path_of(files, tmp_path)
+    for _ in range(5):
+        notes.note([path])
+    assert len(listed) == 1
+    clock.advance(61)
+    notes.note([path])
+    assert len(listed) == 2
