@@ -25,9 +25,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tb_privateuse1.trace.columns import previous
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.interruption import checkpoint
-from tb_privateuse1.trace.intervals import running_max
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -37,7 +36,7 @@ NEVER = -(1 << 60)
 _BLOCK = 1 << 11
 """Nodes per block: few, so that a block has few waits."""
 
-_SWEEPS = 48
+_SWEEPS = 12
 """This many sweeps cost as much as one pass node by node."""
 
 _TOGETHER = 1 << 21
@@ -73,16 +72,37 @@ class _Block(Struct, frozen=True):
 
     number: int
     nodes: slice
-    order: I64
-    """The nodes in the order of the recording."""
     outer: _Inputs
     """What earlier blocks say."""
     inner: _Inputs
+    visits: _Visits
     parts: list[int]
     """Where the chains begin, and the end."""
     known: I64
     """The first nodes of chains with a predecessor, and where that is."""
     came: I64
+
+
+class _Visits(Struct, frozen=True):
+    """The nodes of a block in the order of the recording, each as often as it has inner edges."""
+
+    node: I64
+    before: I64
+    """The node before it in its chain, ``NONE`` for the first one in the block."""
+    edge: I64
+    """The place among the inner edges, ``NONE`` for a node without any."""
+
+    @staticmethod
+    def of(order: I64, begins: Bools, inner: _Inputs) -> _Visits:
+        """Return the visits of nodes in order; the flags say which begin a chain."""
+        count = np.zeros(len(order), np.int64)
+        count[inner.into] = np.diff(inner.cuts, append=len(inner.source))
+        from_ = np.cumsum(count) - count
+        times = np.maximum(count[order], 1)
+        node = np.repeat(order, times)
+        turn = np.arange(len(node)) - np.repeat(np.cumsum(times) - times, times)
+        edge = np.where(count[node] > 0, from_[node] + turn, NONE)
+        return _Visits(node, np.where(begins[node], NONE, node - 1), edge)
 
 
 class _Inputs(Struct, frozen=True):
@@ -255,21 +275,19 @@ class Network:
     @staticmethod
     def _walk(block: _Block, own: I64, waits: I64) -> None:
         """Compute a block's nodes one by one, in the order of the recording."""
-        start, inner = block.nodes.start, block.inner
-        rows, came_after = list(own), list(waits)
-        sources = (inner.source - start).tolist()
-        count = np.zeros(len(rows) + 1, np.int64)
-        count[inner.into + 1] = np.diff(inner.cuts, append=len(sources))
-        edges = np.cumsum(count).tolist()
-        begins = set(block.parts)
-        came = np.empty_like(own[0])
-        for i in block.order.tolist():
-            row = rows[i]
-            if i not in begins:
-                np.maximum(row, rows[i - 1], out=row)
-            for e in range(edges[i], edges[i + 1]):
-                np.add(rows[sources[e]], came_after[e], out=came)
-                np.maximum(row, came, out=row)
+        visits, inner = block.visits, block.inner
+        nodes, before = visits.node.tolist(), visits.before.tolist()
+        sources = lookup(inner.source - block.nodes.start, visits.edge, NONE).tolist()
+        for column in range(own.shape[1]):
+            came_after = lookup(waits[:, column], visits.edge, 0).tolist()
+            now = [*own[:, column].tolist(), NEVER]  # the last one is what ``NONE`` means
+            for i, up, source, wait in zip(nodes, before, sources, came_after, strict=True):
+                best = now[i]
+                if now[up] > best:
+                    best = now[up]
+                came = now[source] + wait
+                now[i] = came if came > best else best
+            own[:, column] = now[:-1]
 
     def _freed(self, weights: Sequence[Weights]) -> _Free:
         """Return the nodes that are free with any of the weights."""
@@ -303,13 +321,15 @@ class Network:
             begins |= came[start:stop] < start
             first = np.flatnonzero(begins)
             known = first[came[start:stop][first] >= 0]
+            into = _Inputs.of(inner, source[inner], target[inner] - start)
+            order = np.argsort(self._rank[rows[start:stop]], kind="stable")
             blocks.append(
                 _Block(
                     number=int(numbers[start]),
                     nodes=slice(start, stop),
-                    order=np.argsort(self._rank[rows[start:stop]], kind="stable"),
                     outer=_Inputs.of(outer, source[outer], target[outer] - start),
-                    inner=_Inputs.of(inner, source[inner], target[inner] - start),
+                    inner=into,
+                    visits=_Visits.of(order, begins, into),
                     parts=[*first.tolist(), stop - start],
                     known=known,
                     came=came[start:stop][known],
