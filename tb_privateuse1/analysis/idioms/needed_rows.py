@@ -90,9 +90,10 @@ class _Walk:
         pairs = zip(rows[first].tolist(), strided, strict=True)
         self._calls = [_read(trace, row, view) for row, view in pairs]
         self._call: list[int] = call.tolist()
-        part = np.cumsum(starts_run(ops.thread[rows], ops.step[rows]))
-        self._begin: list[int] = np.searchsorted(part, part).tolist()
-        self._end: list[int] = np.searchsorted(part, part, side="right").tolist()
+        cuts = np.flatnonzero(starts_run(ops.thread[rows], ops.step[rows]))
+        length = np.diff(cuts, append=len(rows))
+        self._begin: list[int] = np.repeat(cuts, length).tolist()
+        self._end: list[int] = np.repeat(cuts + length, length).tolist()
         self._count: list[int] = np.bincount(call, minlength=1).tolist()
         self._left = _MOST
 
