@@ -140,7 +140,9 @@ def find_passes(trace: Trace) -> Passes:
     engine = engine[np.argsort(ops.start_ns[engine], kind="stable")]
     start, end = ops.start_ns[engine], np.maximum.accumulate(ops.end_ns[engine])
     forward = call_tree.linked_forward(trace)
-    forward_ns = np.sort(ops.start_ns[groupby.distinct_values(forward[forward >= 0])], kind="stable")
+    forward_ns = np.sort(
+        ops.start_ns[groupby.distinct_values(forward[forward >= 0])], kind="stable"
+    )
     # A forward operator that runs inside the engine recomputes: a checkpoint.
     forward_ns = forward_ns[containing(start, end, forward_ns) < 0]
     marks = np.sort(np.concatenate((forward_ns, ops.start_ns[kind == STEPPING])))
