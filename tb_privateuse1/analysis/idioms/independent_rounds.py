@@ -24,6 +24,7 @@ from tb_privateuse1.analysis.work.arguments import (
     item_bytes,
 )
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.columns import ends_run, following, lookup, mask_of
 from tb_privateuse1.trace.groupby import group_rows
@@ -133,7 +134,7 @@ def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
     splits = np.flatnonzero(operators_named(trace, *PARTS)[top])
     if not len(splits):
         return
-    _, call = group_rows(ops.name[top], ops.shapes[top])  # parts have one size
+    _, call = group_calls(trace, top, ("name", "shapes"))  # parts have one size
     hashes = RangeHashes(call)
     ends = np.flatnonzero(ends_run(ops.thread[top], ops.step[top])) + 1
     for at in splits.tolist():

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.idioms.taken_parts import rows_of_part, strided_cal
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import starts_run
@@ -84,8 +85,7 @@ class _Walk:
         ops = trace.ops
         self.rows: I64 = np.flatnonzero(groupby.outermost_operators(ops))
         rows = self.rows
-        columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-        first, call = groupby.group_rows(*(column[rows] for column in columns))
+        first, call = group_calls(trace, rows)
         strided = strided_calls(trace, rows[first])
         pairs = zip(rows[first].tolist(), strided, strict=True)
         self._calls = [_read(trace, row, view) for row, view in pairs]

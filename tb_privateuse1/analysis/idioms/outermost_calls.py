@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.idioms.result_tensors import (
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import lookup, starts_run
@@ -68,8 +69,7 @@ class OutermostCalls:
         rows = np.flatnonzero(groupby.outermost_operators(ops))
         self.rows: I64 = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
         rows = self.rows
-        columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
-        self.first, self.call = groupby.group_rows(*(column[rows] for column in columns))
+        self.first, self.call = group_calls(trace, rows, ("name", "shapes", "dtypes", "concrete"))
         self.thread = ops.thread[rows]
         phase = call_tree.around(ops.parent, ops.parent[rows], kinds == STEPPING) >= 0
         self.ends = (kinds[rows] == BACKWARD) | phase

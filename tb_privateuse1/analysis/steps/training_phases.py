@@ -84,7 +84,7 @@ def phases_around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
     rows = groupby.distinct_values(op[op >= 0])
     place = positions(rows, len(ops))[op[op >= 0]]
     row, outermost = (np.full(len(rows), NONE, np.int32) for _ in range(2))
-    left, at = np.arange(len(rows)), rows
+    left, at = np.arange(len(rows)), rows.astype(np.int32)
     while len(left):
         first = (row[left] == NONE) & (kind_of[at] != NONE)
         row[left[first]] = at[first]
