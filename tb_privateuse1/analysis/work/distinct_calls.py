@@ -38,7 +38,7 @@ def group_calls(
     """Group rows of ``trace.ops`` as ``group_rows`` does with these of their columns."""
     calls = distinct_calls(trace)
     number = calls.number[rows]
-    if columns != EVERY:
-        _, alike = group_rows(*(getattr(trace.ops, name)[calls.first] for name in columns))
-        number = alike[number]
-    return group_rows(number)
+    if columns == EVERY:
+        return group_rows(number)
+    _, alike = group_rows(*(getattr(trace.ops, name)[calls.first] for name in columns))
+    return group_rows(alike[number])
