@@ -1,4 +1,4 @@
-"""Order the nodes of a dependency graph by time, each behind what it depends on."""
+"""Order the nodes of a dependency graph: each behind what it depends on, and the way back."""
 
 from __future__ import annotations
 
@@ -64,3 +64,19 @@ def _sorted_nodes(nodes: I64, source: I64, target: I64) -> tuple[I64, Bools]:
             if not open_[other] and rank[other] == NONE:
                 heapq.heappush(ready, other)
     return nodes[np.argsort(rank)], rank[of[0]] < rank[of[1]]
+
+
+def ancestors(binding: I64, ends: I64) -> I64:
+    """Return the nodes on the way back from each of ``ends``.
+
+    ``binding`` is the previous node of each, ``NONE`` for the last one.
+    """
+    n = len(binding)
+    jump = np.append(np.where(binding >= 0, binding, n), n)
+    reached = np.zeros(n + 1, np.bool_)
+    reached[ends] = True
+    # Pointer doubling: in steps of 1, 2, 4, …; no way is longer than n.
+    for _ in range(n.bit_length()):
+        reached[jump[reached]] = True
+        jump = jump[jump]
+    return np.flatnonzero(reached[:n])

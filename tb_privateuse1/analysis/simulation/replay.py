@@ -152,8 +152,12 @@ class _Free(Struct, frozen=True):
     """By block, chain and order."""
     owner: I64
     """By node, the place among ``rows`` of the last free one of its chain, or itself."""
+    first: Bools
+    """Which of ``rows`` are the first of their chains."""
     edges: I64
-    """By target."""
+    """By target; ``source`` and ``target`` are their ends, among all nodes."""
+    source: I64
+    target: I64
     blocks: list[_Block]
 
 
@@ -227,16 +231,14 @@ class Network:
         step[self._is_first] = 0
         along = np.empty(len(step), np.int64)
         along[self._chained] = np.cumsum(step[self._chained])
-        source, target = self._source[free.edges], self._target[free.edges]
         sooner = along - weights.delay
         later = along + weights.length
-        waits[:] = later[source] + weights.edge_gap[free.edges] - sooner[target]
+        waits[:] = later[free.source] + weights.edge_gap[free.edges] - sooner[free.target]
         given = weights.at[free.rows]
         is_given = given > NEVER
         # No node precedes the first one without dependencies, as all times are 0 or more.
         floor = int(given[is_given].min()) if is_given.any() else 0
-        first = self._is_first[free.rows]
-        begin = np.where(first, floor - sooner[free.rows], NEVER)
+        begin = np.where(free.first, floor - sooner[free.rows], NEVER)
         level[:] = np.where(is_given, given - along[free.rows], begin)
         return along
 
@@ -335,7 +337,16 @@ class Network:
                     came=came[start:stop][known],
                 )
             )
-        return _Free(flags, rows, owner, edges, blocks)
+        return _Free(
+            flags,
+            rows,
+            owner,
+            self._is_first[rows],
+            edges,
+            self._source[edges],
+            self._target[edges],
+            blocks,
+        )
 
 
 def _accumulate(values: I64, parts: list[int]) -> None:
@@ -371,19 +382,3 @@ def _runs(sorted_: I64) -> tuple[I64, I64]:
     """Return the distinct values of a sorted column and where each begins."""
     cuts = np.flatnonzero(np.diff(sorted_, prepend=-1))
     return sorted_[cuts], cuts
-
-
-def ancestors(binding: I64, ends: I64) -> I64:
-    """Return the nodes on the way back from each of ``ends``.
-
-    ``binding`` is the previous node of each, ``NONE`` for the last one.
-    """
-    n = len(binding)
-    jump = np.append(np.where(binding >= 0, binding, n), n)
-    reached = np.zeros(n + 1, np.bool_)
-    reached[ends] = True
-    # Pointer doubling: in steps of 1, 2, 4, …; no way is longer than n.
-    for _ in range(n.bit_length()):
-        reached[jump[reached]] = True
-        jump = jump[jump]
-    return np.flatnonzero(reached[:n])

@@ -149,16 +149,16 @@ def test_an_empty_network() -> None:
 def test_ancestors() -> None:
     """Ancestors are the nodes on the way back."""
     binding = np.array([NONE, 0, 0, 1, 3, 2])
-    assert replay.ancestors(binding, np.array([4])).tolist() == [0, 1, 3, 4]
-    assert replay.ancestors(binding, np.array([5])).tolist() == [0, 2, 5]
-    assert replay.ancestors(np.empty(0, np.int64), np.empty(0, np.int64)).tolist() == []
+    assert node_order.ancestors(binding, np.array([4])).tolist() == [0, 1, 3, 4]
+    assert node_order.ancestors(binding, np.array([5])).tolist() == [0, 2, 5]
+    assert node_order.ancestors(np.empty(0, np.int64), np.empty(0, np.int64)).tolist() == []
 
 
 def test_ancestors_of_a_circle_end() -> None:
     """A cycle of bindings ends."""
-    assert replay.ancestors(np.array([1, 2, 0, 1]), np.array([3])).tolist() == [0, 1, 2, 3]
+    assert node_order.ancestors(np.array([1, 2, 0, 1]), np.array([3])).tolist() == [0, 1, 2, 3]
     long = np.arange(-1, 999)
-    assert replay.ancestors(long, np.array([999])).tolist() == list(range(1000))
+    assert node_order.ancestors(long, np.array([999])).tolist() == list(range(1000))
 
 
 @given(st.integers(0, 1 << 30), st.integers(1, 40), st.integers(1, 6), st.integers(1, 60))
