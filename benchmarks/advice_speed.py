@@ -25,6 +25,9 @@ EVENTS = 1_000_000
 _COUNTED = ("ops", "frames", "launches", "kernels", "memory")
 _ONCE = ("threads", "lanes", "checkpoints")
 _TIMES = ("start_ns", "end_ns", "ts_ns", "host_start_ns", "host_end_ns")
+_COUNTS = ("external_id", "correlation", "sequence")
+"""Numbers that a profiler counts up: in a longer recording they do not come again, or it is taken
+for two joined ones, of which no rule is asked."""
 _ROWS = {"op": "ops", "frame": "frames", "launch": "launches", "step": "steps", "kernel": "kernels"}
 
 
@@ -36,6 +39,7 @@ def size(trace: Trace) -> int:
 def repeated(trace: Trace, times: int) -> Trace:
     """The trace so many times, one after the other."""
     tables: dict[str, Any] = {}
+    counted = {column: 1 + _highest(trace, column) for column in _COUNTS}
     for name, kind in TABLES.items():
         table = getattr(trace, name)
         columns = {}
@@ -45,14 +49,20 @@ def repeated(trace: Trace, times: int) -> Trace:
             many = np.tile(values, copies)
             if column in _TIMES and name not in _ONCE:
                 many = many + number * trace.end_ns
-            elif column == "external_id":  # those of one profiler do not repeat
-                many = np.where(many > 0, many + number * int(values.max(initial=0)), many)
+            elif column in counted:
+                many = np.where(many > 0, many + number * counted[column], many)
             elif of := name if column == "parent" else _ROWS.get(column):
                 rows = len(getattr(trace, of))
                 many = np.where(many >= 0, many + number * rows, many)
             columns[column] = many.astype(values.dtype)
         tables[name] = kind(**columns)
     return replace(trace, end_ns=trace.end_ns * times, **tables)
+
+
+def _highest(trace: Trace, column: str) -> int:
+    """Return the highest number in a column of all tables that have it."""
+    tables = (dict(getattr(trace, name).columns()) for name in TABLES)
+    return max(int(one[column].max(initial=0)) for one in tables if column in one)
 
 
 def main(paths: list[str]) -> None:

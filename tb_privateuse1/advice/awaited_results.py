@@ -10,8 +10,9 @@ from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import I64, Bools
 
 _ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
 _TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
@@ -102,13 +103,13 @@ def answered(case: RuleContext, waits: I64) -> I64:
     top = case.top_in_order
     top = top[~case.named("ops", _ALIASES)[top]]
     op = case.limits.waits.op[waits]
-    sent = np.unique(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
-    busy = np.unique(case.trace.kernels.op)
-    known = np.flatnonzero((op >= 0) & ~np.isin(op, sent))
+    sent = distinct_values(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
+    busy = distinct_values(case.trace.kernels.op)
+    known = np.flatnonzero((op >= 0) & ~lookup(mask_of(sent[sent >= 0], len(ops)), op, False))
     if not len(top) or not len(known):
         return items
     fresh = np.append(case.named("ops", _FRESH), False)
-    for one in np.unique(ops.thread[op[known]]).tolist():
+    for one in distinct_values(ops.thread[op[known]]).tolist():
         own = np.append(top[ops.thread[top] == one], NONE)
         mine = known[ops.thread[op[known]] == one]
         before = np.searchsorted(ops.start_ns[own[:-1]], ops.start_ns[op[mine]]) - 1
@@ -123,10 +124,11 @@ def answered(case: RuleContext, waits: I64) -> I64:
     return items
 
 
-def _inside(case: RuleContext, own: I64, some: I32 | I64) -> Bools:
+def _inside(case: RuleContext, own: I64, some: I64) -> Bools:
     """Return which of these outermost operators have one of some inside of them."""
-    is_own = mask_of(own, len(case.trace.ops))
-    return np.isin(own, case.around(some[some >= 0], is_own))
+    count = len(case.trace.ops)
+    around = case.around(some[some >= 0], mask_of(own, count))
+    return mask_of(around[around >= 0], count)[own]
 
 
 def _first_size(trace: Trace, row: int) -> int:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice.judged_trace import Need
 from tb_privateuse1.advice.rule_context import Removal, RuleContext
 from tb_privateuse1.analysis.account.class_intervals import ClassIntervals
+from tb_privateuse1.analysis.idioms.accumulations import accumulations
 from tb_privateuse1.analysis.idioms.outermost_calls import outermost_calls
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
@@ -19,6 +20,7 @@ from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.scopes import Scope, no_ranges
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.analysis.work.distinct_calls import distinct_calls
 from tb_privateuse1.analysis.work.list_types import types_by_shape
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals
@@ -43,7 +45,7 @@ class HostContext(RuleContext):
         # What is found of the host's tables alone is that of the recorded trace.
         for function in (
             operator_work, linked_forward, forward_operators, thread_roles, outermost_calls,
-            types_by_shape, find_passes,
+            types_by_shape, find_passes, distinct_calls, accumulations,
         ):  # fmt: skip
             take_over(trace, function, function(plain.trace))
         super().__init__(trace, plain.part)

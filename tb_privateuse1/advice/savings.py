@@ -21,12 +21,14 @@ from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.simulation import changes, prediction, profiler_time
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.prediction import GainRange
+from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
 from tb_privateuse1.analysis.simulation.replayed_part import Made, ReplayedPart, replayed_part
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.isolation import Failure, isolate
+from tb_privateuse1.trace.table import I64
 
 _MOST_REPLAYS = 16
 """The greatest findings are replayed, at most this many: no recording at hand has more."""
@@ -135,9 +137,17 @@ class Savings:
         if self._replay.is_long:
             return say("Not replayed: a step is too long for that.")
         made = [(claim.change,) for claim in claims if claim.change is not None]
-        found = self._replay.predict(made)
+        accounts: dict[int, Mapping[ReplayedClass, int]] = {}
+
+        def look(place: int, weights: Weights, time_ns: I64) -> None:
+            accounts[place] = self._account(weights, time_ns)
+
+        found = list(self._replay.predict(made, look))
         self._is_replayed = True
-        now, *after = self._accounts([(), *made])
+        # Those of changes that change nothing are that of now.
+        now, *rest = self._accounts([(), *(made[i] for i in range(len(made)) if i not in accounts)])
+        others = iter(rest)
+        after = [accounts[i] if i in accounts else next(others) for i in range(len(made))]
         return [
             self._saving(claim, one.mean(self._replay.steps), now, then)
             for claim, one, then in zip(claims, found, after, strict=True)
@@ -195,10 +205,11 @@ class Savings:
             for made in wanted
         ]
         times = graph.network.replay_each(weights)
-        return [
-            replayed_account(part.trace, graph, time_ns, one.length, part.steps)
-            for one, time_ns in zip(weights, times, strict=True)
-        ]
+        return [self._account(one, time_ns) for one, time_ns in zip(weights, times, strict=True)]
+
+    def _account(self, weights: Weights, time_ns: I64) -> Mapping[ReplayedClass, int]:
+        part = self._replay
+        return replayed_account(part.trace, part.graph, time_ns, weights.length, part.steps)
 
     def _net(self, claim: Claim, *words: str) -> Saving:
         """Return a claim less the time that the profiler takes in it on the host."""

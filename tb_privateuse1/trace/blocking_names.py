@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 _WAITS = re.compile(
@@ -17,12 +18,17 @@ _SLEEPS = re.compile(
 )
 """Python's functions in which a thread waits for others, for data, or for time to pass."""
 
+_KEPT = 1 << 13
+"""Names whose answer is kept, of all traces: several analyses ask the same ones, at 5 us each."""
 
+
+@functools.lru_cache(maxsize=_KEPT)
 def blocks(name: str) -> bool:
     """Return whether a call of this name makes the host wait for the device."""
     return bool(_WAITS.search(name)) and not _NO_WAIT.search(name)
 
 
+@functools.lru_cache(maxsize=_KEPT)
 def polls(name: str) -> bool:
     """Return whether a call of this name only asks whether the device is done."""
     return bool(_POLLS.search(name))

@@ -10,6 +10,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent, with_unit
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import MISSING, Trace
 
 _LEAST = 0.5
@@ -29,7 +30,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if trace.meta.timeline != "inferred":
         return
     # Operators without a launch take no device time: their 0 is correct.
-    launchers = np.unique(trace.kernels.op[trace.kernels.op >= 0])
+    launchers = distinct_values(trace.kernels.op[trace.kernels.op >= 0])
     elapsed = trace.ops.elapsed_ns[launchers]
     elapsed = elapsed[elapsed != MISSING]
     resolution = _resolution_ns(trace)

@@ -89,7 +89,7 @@ def _before(case: RuleContext, rows: I64, most_ns: float) -> intervals.Set:
     starts, ends = case.limits.all_idle
     kernels = case.trace.kernels
     at = np.searchsorted(ends, kernels.start_ns[rows] + 1) - 1
-    at = np.unique(at[at >= 0])
+    at = distinct_values(at[at >= 0])
     begun = kernels.start_ns[rows]
     first = begun[np.minimum(np.searchsorted(begun, ends[at]), len(rows) - 1)]
     close = (first == ends[at]) & (ends[at] - starts[at] <= most_ns)

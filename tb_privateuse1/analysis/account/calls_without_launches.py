@@ -22,6 +22,7 @@ from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import STEP, has_functions, starts_with
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, MISSING, NONE, OPERATOR, Frames, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -116,10 +117,12 @@ def _by_name(trace: Trace, times: intervals.Set) -> Iterator[ApartCalls]:
     if not len(columns) or not len(times[0]):
         return
     launched = np.sort(_launched(trace), kind="stable")
-    first, last = np.searchsorted(launched, (columns.start_ns, columns.end_ns))
-    free = (first == last) & _driving(trace, columns)
+    free = _driving(trace, columns)
     if isinstance(columns, Ops):
         free &= (columns.kind == ANNOTATION) & ~starts_with(trace, STEP)[columns.name]
+    asked = np.flatnonzero(free)
+    first, last = np.searchsorted(launched, (columns.start_ns[asked], columns.end_ns[asked]))
+    free[asked] = first == last
     outer = free & ~lookup(free, columns.parent, False)
     rows = np.flatnonzero(outer)
     length = columns.end_ns[rows] - columns.start_ns[rows]
@@ -147,6 +150,7 @@ def _launched(trace: Trace) -> I64:
     return np.asarray(at[at != MISSING], np.int64)
 
 
+@memoize
 def _usual_operator(trace: Trace) -> float:
     """Return the median host time of the outermost operators that launch; 0 without any."""
     ops = trace.ops

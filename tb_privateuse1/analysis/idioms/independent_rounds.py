@@ -24,6 +24,7 @@ from tb_privateuse1.analysis.work.arguments import (
     item_bytes,
 )
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.columns import ends_run, following, lookup, mask_of
 from tb_privateuse1.trace.groupby import group_rows
@@ -133,16 +134,20 @@ def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
     splits = np.flatnonzero(operators_named(trace, *PARTS)[top])
     if not len(splits):
         return
-    _, call = group_rows(ops.name[top], ops.shapes[top])  # parts have one size
+    _, call = group_calls(trace, top, ("name", "shapes"))  # parts have one size
     hashes = RangeHashes(call)
     ends = np.flatnonzero(ends_run(ops.thread[top], ops.step[top])) + 1
-    for at in splits.tolist():
-        parts, size = _parts(read_call(trace, int(top[at])))
-        first, end = at + 1, int(ends[np.searchsorted(ends, at, side="right")])
-        longest = (end - first) // parts if parts >= ROUNDS else 0
-        if not longest:
-            continue
+    once, split = group_calls(trace, top[splits])
+    read = [_parts(read_call(trace, row)) for row in top[splits[once]].tolist()]
+    counts, sizes = (np.array(column, np.int64)[split] for column in zip(*read, strict=True))
+    stops = ends[np.searchsorted(ends, splits, side="right")]
+    room = np.where(counts >= ROUNDS, (stops - splits - 1) // np.maximum(counts, 1), 0)
+    some = np.flatnonzero(room)
+    chosen = (column[some].tolist() for column in (splits + 1, stops, counts, sizes, room))
+    for first, end, parts, size, longest in zip(*chosen, strict=True):
         again = np.flatnonzero(call[first + 1 : first + longest + 1] == call[first]) + 1
+        if not len(again):
+            continue
         until = first + again * parts
         fits = hashes.of(np.full(len(again), first), until - again) == hashes.of(
             first + again, until

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.idioms.taken_parts import rows_of_part, strided_cal
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import starts_run
@@ -84,15 +85,15 @@ class _Walk:
         ops = trace.ops
         self.rows: I64 = np.flatnonzero(groupby.outermost_operators(ops))
         rows = self.rows
-        columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-        first, call = groupby.group_rows(*(column[rows] for column in columns))
+        first, call = group_calls(trace, rows)
         strided = strided_calls(trace, rows[first])
         pairs = zip(rows[first].tolist(), strided, strict=True)
         self._calls = [_read(trace, row, view) for row, view in pairs]
         self._call: list[int] = call.tolist()
-        part = np.cumsum(starts_run(ops.thread[rows], ops.step[rows]))
-        self._begin: list[int] = np.searchsorted(part, part).tolist()
-        self._end: list[int] = np.searchsorted(part, part, side="right").tolist()
+        cuts = np.flatnonzero(starts_run(ops.thread[rows], ops.step[rows]))
+        length = np.diff(cuts, append=len(rows))
+        self._begin: list[int] = np.repeat(cuts, length).tolist()
+        self._end: list[int] = np.repeat(cuts + length, length).tolist()
         self._count: list[int] = np.bincount(call, minlength=1).tolist()
         self._left = _MOST
 

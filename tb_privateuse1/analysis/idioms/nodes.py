@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.operators.host_activities import with_host_activiti
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.list_types import types_by_shape, with_types
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
@@ -131,8 +132,7 @@ def graph(trace: Trace) -> Graph:
     rows = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
     kernel_node = np.full(len(kernels), -1, np.int64)
     kernel_node[work] = positions(rows, len(ops))[kernels.op[work]]
-    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    first, call = groupby.group_rows(*(column[rows] for column in columns))
+    first, call = group_calls(trace, rows)
     calls = [_read_call(trace, row) for row in rows[first].tolist()]
     words = tuple(dict.fromkeys(one.word for one in calls))
     at = {word: i for i, word in enumerate(words)}

@@ -6,7 +6,6 @@ A tensor is known by elements and type: views keep both.
 from __future__ import annotations
 
 import functools
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
 import numpy as np
@@ -22,9 +21,10 @@ from tb_privateuse1.analysis.idioms.result_tensors import (
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby
-from tb_privateuse1.trace.columns import starts_run
+from tb_privateuse1.trace.columns import lookup, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -69,8 +69,7 @@ class OutermostCalls:
         rows = np.flatnonzero(groupby.outermost_operators(ops))
         self.rows: I64 = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
         rows = self.rows
-        columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
-        self.first, self.call = groupby.group_rows(*(column[rows] for column in columns))
+        self.first, self.call = group_calls(trace, rows, ("name", "shapes", "dtypes", "concrete"))
         self.thread = ops.thread[rows]
         phase = call_tree.around(ops.parent, ops.parent[rows], kinds == STEPPING) >= 0
         self.ends = (kinds[rows] == BACKWARD) | phase
@@ -78,8 +77,8 @@ class OutermostCalls:
         self.records = _records(ops.sequence[rows], self.thread)
         self.calls = [_read(trace, row) for row in rows[self.first].tolist()]
         """By the numbers of ``call``."""
-        self._ends: list[int] = np.flatnonzero(self.ends).tolist()
-        self._threads: list[int] = np.flatnonzero(starts_run(self.thread)).tolist()
+        self._ends = np.flatnonzero(self.ends)
+        self._threads = np.flatnonzero(starts_run(self.thread))
 
     def at(self, i: int) -> Call:
         """Return the call of an operator, by its place in ``rows``."""
@@ -90,14 +89,15 @@ class OutermostCalls:
         """Return ``call`` and ``records`` as lists, for loops over them."""
         return self.call.tolist(), self.records.tolist()
 
-    def stop(self, start: int) -> int:
-        """Return the first place from another one on that ends what is followed, or the length.
+    def stops(self, starts: I64) -> I64:
+        """Return by place the first one from it on that ends what is followed, or the length.
 
         It is of the backward pass, of an optimizer, or of another thread.
         """
-        end, other = bisect_left(self._ends, start), bisect_right(self._threads, start)
-        nearest = self._ends[end : end + 1] + self._threads[other : other + 1]
-        return min(nearest, default=len(self.rows))
+        count = len(self.rows)
+        end = np.searchsorted(self._ends, starts)
+        other = np.searchsorted(self._threads, starts, side="right")
+        return np.minimum(lookup(self._ends, end, count), lookup(self._threads, other, count))
 
     def made(self) -> dict[Key, set[int]]:
         """Return the calls that have a new result of each size and type, but for optimizers.

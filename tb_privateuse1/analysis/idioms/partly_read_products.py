@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.work.arguments import (
     UnknownWork,
 )
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby, intervals
@@ -120,8 +121,7 @@ def _reads(trace: Trace) -> _Reads:
     """Return who reads and writes tensors of each size, among the outermost operators."""
     ops = trace.ops
     rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
-    columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
-    first, call = groupby.group_rows(*(column[rows] for column in columns))
+    first, call = group_calls(trace, rows, ("name", "shapes", "dtypes", "concrete"))
     strided = strided_calls(trace, rows[first])
     calls = [_reads_of(trace, *one) for one in zip(rows[first].tolist(), strided, strict=True)]
     count = np.array([len(one) for one in calls], np.int64)

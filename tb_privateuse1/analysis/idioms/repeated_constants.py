@@ -101,9 +101,10 @@ def repeated_constants(trace: Trace, operators: OutermostCalls) -> I64:
     constants, given = _Constants(), _Given(trace, operators)
     starts = operators.named(*FACTORIES, "zeros_like", "ones_like", "full_like")
     done, left = -1, _MOST
-    for start in np.flatnonzero(starts | given.starts).tolist():
+    begins = np.flatnonzero(starts | given.starts)
+    for start, stop in zip(begins.tolist(), operators.stops(begins).tolist(), strict=True):
         if start > done and left > 0:
-            last = _follow(operators, constants, given, start)
+            last = _follow(operators, constants, given, start, stop)
             left -= last - start + 1
             done = last
     gone: set[int] = set()
@@ -144,11 +145,13 @@ def _collect(value: _Value, gone: set[int]) -> None:
             left += one.made_of
 
 
-def _follow(operators: OutermostCalls, constants: _Constants, given: _Given, start: int) -> int:
+def _follow(
+    operators: OutermostCalls, constants: _Constants, given: _Given, start: int, stop: int
+) -> int:
     """Follow the constants from a place on; return the last place that was looked at."""
     values: dict[Key, list[_Value]] = defaultdict(list)
     numbers, records = operators.listed
-    others, place, stop = 0, start, operators.stop(start)
+    others, place = 0, start
     while place < stop:
         number = numbers[place]
         call = operators.calls[number]

@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, typed_shapes
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
@@ -107,7 +108,7 @@ def _steps(trace: Trace, found: Accumulations) -> _Steps | None:
     around = intervals.nearest(ops.parent, stepping)
     inside = np.flatnonzero((around >= 0) & (ops.kind == OPERATOR))
     numbers = {shape: i for i, shape in enumerate(found.shapes)}
-    first, call = groupby.group_rows(ops.name[inside], ops.shapes[inside], ops.dtypes[inside])
+    first, call = group_calls(trace, inside, ("name", "shapes", "dtypes"))
     rows: list[tuple[int, int, int]] = []
     for i, row in enumerate(inside[first].tolist()):
         if not _updates(trace.text(ops.name[row])):

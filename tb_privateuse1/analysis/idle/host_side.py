@@ -109,7 +109,8 @@ def _reads(trace: Trace, driving: Bools) -> I64:
     ops, launches = trace.ops, trace.launches
     reads = groupby.named_rows(trace.strings, ops.name, lambda text: bool(_READS.match(text)))
     reads &= driving[ops.thread]
-    outer = np.flatnonzero(reads & (call_tree.around(ops.parent, ops.parent, reads) == NONE))
+    outer: I64 = np.flatnonzero(reads)
+    outer = outer[call_tree.around(ops.parent, ops.parent[outer], reads) == NONE]
     if not len(launches):
         least = np.percentile(ops.self_ns, _USUAL) if len(outer) else 0
         return outer[ops.end_ns[outer] - ops.start_ns[outer] >= least]

@@ -13,6 +13,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import mask_of
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import Trace
 
 _STATES = {
@@ -46,15 +48,14 @@ def gradient_bytes(trace: Trace, passes: training_phases.Passes, grain: int) -> 
     rows = np.flatnonzero(call_tree.starts_with(trace, _ACCUMULATE)[ops.name])
     if not len(rows) or not len(passes.end_ns):
         return 0, 0
-    keys, code = np.unique(
-        np.stack((ops.shapes[rows], ops.dtypes[rows])), axis=1, return_inverse=True
-    )
-    each = [_size(trace.text(s), trace.text(t)) for s, t in keys.T.tolist()]
+    first, code = group_rows(ops.shapes[rows], ops.dtypes[rows])
+    columns = (column[rows[first]].tolist() for column in (ops.shapes, ops.dtypes))
+    each = [_size(trace.text(s), trace.text(t)) for s, t in zip(*columns, strict=True)]
     size = np.array([-(-one // grain) * grain for one in each], np.int64)[code]
     k = np.searchsorted(passes.end_ns, ops.start_ns[rows], side="right")
     sums = np.bincount(k, size.astype(np.float64))
     adds = np.flatnonzero(call_tree.starts_with(trace, "aten::add_")[ops.name])
-    added = np.isin(rows, ops.parent[adds]) & (k == 0)
+    added = mask_of(ops.parent[adds], len(ops))[rows] & (k == 0)
     return int(sums.max()), int(size[added].sum())
 
 

@@ -30,7 +30,7 @@ from tb_privateuse1.analysis.steps.training_phases import (
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import containing, latest_not_after, lookup, mask_of
-from tb_privateuse1.trace.groupby import named_rows
+from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, MaybeStepRow, Table
@@ -193,7 +193,7 @@ def _marks(trace: Trace, main: int, passes: Passes) -> tuple[I64, I64, I64]:
     """Return when forward operators of gradients, backward passes and optimizers begin."""
     ops, kind = trace.ops, phase_kinds(trace)
     linked = call_tree.linked_forward(trace)
-    rows = np.unique(linked[linked >= 0])
+    rows = distinct_values(linked[linked >= 0])
     forward = np.sort(ops.start_ns[rows[ops.thread[rows] == main]])
     forward = forward[containing(passes.backward_ns, passes.end_ns, forward) < 0]
     stepping = ops.start_ns[(kind == STEPPING) & (ops.thread == main)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -19,9 +19,18 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
 
-def durations_each(graph: Graph, weights: Sequence[Weights]) -> Iterator[I64]:
-    """Yield the length of each step's window in each of several replays."""
+def durations_each(
+    graph: Graph,
+    weights: Sequence[Weights],
+    watch: Callable[[Weights, I64], None] | None = None,
+) -> Iterator[I64]:
+    """Yield the length of each step's window in each of several replays; ``watch`` is shown them.
+
+    It gets the weights, and when each node happens, in ns.
+    """
     for one, time in zip(weights, graph.network.replay_each(weights), strict=True):
+        if watch is not None:
+            watch(one, time)
         yield _lengths(graph, time, one.length)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS, TABLES
-from tb_privateuse1.analysis.simulation import delays, replay
+from tb_privateuse1.analysis.simulation import delays, node_order
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, join_pieces, with_classes
 from tb_privateuse1.analysis.simulation.replay import NEVER
@@ -55,7 +55,7 @@ def find_critical_path(trace: Trace, graph: Graph) -> Path:
         place[near] = np.arange(len(near))
         local = place[binding[near]]
         place[near] = NONE
-        paths.append(near[replay.ancestors(local, np.array([len(near) - 1]))])
+        paths.append(near[node_order.ancestors(local, np.array([len(near) - 1]))])
     path = np.concatenate(paths)
     step = np.repeat(rows, [len(one) for one in paths[1:]])
     nodes = _Nodes(path, step, binding[path], by[path])

@@ -24,13 +24,14 @@ from tb_privateuse1.analysis.simulation import (
     usual_latencies,
 )
 from tb_privateuse1.analysis.simulation.host_points import Points
+from tb_privateuse1.analysis.simulation.node_order import settled
 from tb_privateuse1.analysis.simulation.profiler_time import (
     Events,
     Shares,
     events_until,
     find_events,
 )
-from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights, settled
+from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.result_waits import awaited_begins, usual_lags
 from tb_privateuse1.analysis.threads.roles import find_turns, thread_roles

@@ -169,7 +169,7 @@ class Waits(Struct, frozen=True):
 def find_waits(trace: Trace, submission: Submissions, calls: device_bound.Waits) -> Waits:
     """Return the waits of ``calls``, launches that take long, and calls that drain the device."""
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
-    called = np.unique(kernels.launch[kernels.launch >= 0])
+    called = groupby.distinct_values(kernels.launch[kernels.launch >= 0])
     long = launches.end_ns[called] - launches.start_ns[called] >= BLOCKED_NS
     blocked = np.setdiff1d(called[long], calls.launch).astype(np.int32)
     added = np.concatenate((blocked, _draining_calls(trace, submission, calls)))

@@ -8,7 +8,7 @@ never narrower than the replay fits the recording.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -131,14 +131,26 @@ def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]
     return predict_each(trace, graph, base, [made])[0]
 
 
+Look = Callable[[int, Weights, I64], None]
+"""What is shown the likely replay of each set of changes: its place, its weights, and its times."""
+
+
 def predict_each(
-    trace: Trace, graph: Graph, base: Baseline, wanted: Sequence[tuple[Change, ...]]
+    trace: Trace,
+    graph: Graph,
+    base: Baseline,
+    wanted: Sequence[tuple[Change, ...]],
+    look: Look | None = None,
 ) -> list[Prediction]:
-    """Return the gain of each set of changes in each step; one set does not count for another."""
+    """Return the gain of each set of changes in each step; one set does not count for another.
+
+    ``look`` is shown the replays without the profiler's time, where that is known; not those of
+    sets that change nothing, or that take the profiler away themselves.
+    """
     plans = [_plan(trace, graph, base, made) for made in wanted]
     return [
         replace(found, gain=_between(found.likely)) if found.likely else found
-        for found in _predicted(trace, graph, base, plans)
+        for found in _predicted(trace, graph, base, plans, look)
     ]
 
 
@@ -283,10 +295,20 @@ def _plan_weights(
 
 
 def _predicted(
-    trace: Trace, graph: Graph, base: Baseline, plans: Sequence[_Plan]
+    trace: Trace, graph: Graph, base: Baseline, plans: Sequence[_Plan], look: Look | None
 ) -> list[Prediction]:
     """Return the gains of plans, all of whose replays are made together."""
-    lengths = durations_each(graph, [one for plan in plans for one in plan.replays])
+    is_net = base.assumptions.is_net
+    shown = {
+        id(plan.under.get("no_profiler") if is_net else plan.weights): place
+        for place, plan in enumerate(plans)
+    }
+
+    def watch(weights: Weights, time_ns: I64) -> None:
+        if look is not None and id(weights) in shown:
+            look(shown[id(weights)], weights, time_ns)
+
+    lengths = durations_each(graph, [one for plan in plans for one in plan.replays], watch)
     return [
         _of_plan(trace, graph, base, plan, [next(lengths) for _ in plan.replays]) for plan in plans
     ]

@@ -5,18 +5,19 @@ predecessor's own time and a gap, and then after its own delay. An edge adds a n
 and a gap. All of these are 0 or more, so the order of the recording is a valid order of
 computation, and no reduction makes a node later.
 
-Inside a chain the times are a running maximum. Edges between chains need iteration: a sweep
-computes all chains from the current times of their dependencies. A program that runs ahead of its
-device needs a few sweeps; one that waits at every second call needs as many as it has waits. So a
-block of nodes that does not converge after some sweeps is computed once, node by node.
+Most nodes only follow their chain: they are as far behind the last *free* node of it as the weights
+between say. Free nodes are the first of chains, and those that an edge or an instant can delay.
+What is computed of these is by how much they are later than their chain alone would have them: a
+running maximum within a chain. Edges between chains need iteration: a sweep computes all chains
+from the current times of their dependencies. A program that runs ahead of its device needs a few
+sweeps; one that waits at every second call needs as many as it has waits. So a block of nodes that
+does not converge after some sweeps is computed once, node by node.
 
-Several replays of a graph with such blocks (``replay_each``) go node by node together: numpy
-computes all of them at each node, so that many cost little more than one.
+Several replays of a graph go together, a column each (``replay_each``).
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -25,9 +26,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tb_privateuse1.trace.columns import previous
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.interruption import checkpoint
-from tb_privateuse1.trace.intervals import running_max
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -37,11 +37,12 @@ NEVER = -(1 << 60)
 _BLOCK = 1 << 11
 """Nodes per block: few, so that a block has few waits."""
 
-_SWEEPS = 48
-"""This many sweeps cost as much as one pass node by node."""
+_SWEEPS = 12
+"""This many sweeps cost as much as one pass node by node: 0.15 us a node."""
 
-_TOGETHER = 1 << 21
-"""Nodes times replays that are computed together: six columns of them are 100 MB."""
+_TOGETHER = 1 << 20
+"""Nodes times replays that are computed together: three columns of them are 25 MB. Twice as many
+are as fast."""
 
 
 class Weights(Struct, frozen=True):
@@ -66,18 +67,99 @@ class Weights(Struct, frozen=True):
 
 
 class _Block(Struct, frozen=True):
-    """Nodes that are computed together, and the edges into them."""
+    """Free nodes that are computed together, and the edges into them.
 
+    Indices are among all free nodes, those of ``into`` and ``cuts`` within the block.
+    """
+
+    number: int
     nodes: slice
-    edges: slice
-    source: I64
-    """Of each edge."""
-    into: I64
-    """The nodes of the block that have edges, and at which edge those of each begin."""
-    cuts: I64
+    outer: _Inputs
+    """What earlier blocks say."""
+    inner: _Inputs
+    visits: _Visits
+    parts: list[int]
+    """Where the chains begin, and the end."""
     known: I64
-    """The first nodes of its parts that have a predecessor, and where that is."""
+    """The first nodes of chains with a predecessor, and where that is."""
     came: I64
+
+
+class _Visits(Struct, frozen=True):
+    """The nodes of a block in the order of the recording, each as often as it has inner edges."""
+
+    node: I64
+    before: I64
+    """The node before it in its chain, ``NONE`` for the first one in the block."""
+    edge: I64
+    """The place among the inner edges, ``NONE`` for a node without any."""
+
+    @staticmethod
+    def of(order: I64, begins: Bools, inner: _Inputs) -> _Visits:
+        """Return the visits of nodes in order; the flags say which begin a chain."""
+        count = np.zeros(len(order), np.int64)
+        count[inner.into] = np.diff(inner.cuts, append=len(inner.source))
+        from_ = np.cumsum(count) - count
+        times = np.maximum(count[order], 1)
+        node = np.repeat(order, times)
+        turn = np.arange(len(node)) - np.repeat(np.cumsum(times) - times, times)
+        edge = np.where(count[node] > 0, from_[node] + turn, NONE)
+        return _Visits(node, np.where(begins[node], NONE, node - 1), edge)
+
+
+class _Inputs(Struct, frozen=True):
+    """Edges by target: ``into`` are the targets, ``cuts`` where the edges of each begin."""
+
+    edges: I64
+    source: I64
+    into: I64
+    cuts: I64
+    more: I64
+    """Which targets have several edges, and where the second ones begin among ``others``."""
+    others: I64
+    begins: I64
+
+    @staticmethod
+    def of(edges: I64, source: I64, target: I64) -> _Inputs:
+        """Return the inputs by edges whose targets rise."""
+        into, cuts = _runs(target)
+        count = np.diff(cuts, append=len(target))
+        first = np.zeros(len(target), np.bool_)
+        first[cuts] = True
+        more = np.flatnonzero(count > 1)
+        begins = np.cumsum(count[more] - 1) - (count[more] - 1)
+        return _Inputs(edges, source, into, cuts, more, np.flatnonzero(~first), begins)
+
+    def latest(self, level: I64, waits: I64) -> I64:
+        """Return the greatest of each target's edges, a row each; columns are replays."""
+        came = level.take(self.source, axis=0)
+        came += waits
+        if not len(self.more):
+            return came
+        found: I64 = came.take(self.cuts, axis=0)
+        others = np.maximum.reduceat(came.take(self.others, axis=0), self.begins, axis=0)
+        found[self.more] = np.maximum(found[self.more], others)
+        return found
+
+
+class _Free(Struct, frozen=True):
+    """The free nodes: the first of chains, and those that an edge or an instant can delay.
+
+    Any other node is as far behind the last free one of its chain as the weights between say.
+    """
+
+    flags: Bools
+    rows: I64
+    """By block, chain and order."""
+    owner: I64
+    """By node, the place among ``rows`` of the last free one of its chain, or itself."""
+    first: Bools
+    """Which of ``rows`` are the first of their chains."""
+    edges: I64
+    """By target; ``source`` and ``target`` are their ends, among all nodes."""
+    source: I64
+    target: I64
+    blocks: list[_Block]
 
 
 class Network:
@@ -92,40 +174,22 @@ class Network:
         self, chain: I64, before: I64, source: I64, target: I64, time: I64, order: I64
     ) -> None:
         n = len(time)
-        rank = np.empty(n, np.int64)
-        rank[order] = np.arange(n)
-        cuts = _cuts(time[order])
-        block = np.searchsorted(cuts, rank, side="right")
-        # A block's nodes lie together, chain by chain: its chains are slices.
-        self._order = np.lexsort((rank, chain, block))
-        self._place = np.empty(n, np.int64)
-        self._place[self._order] = np.arange(n)
-        self._rank = rank[self._order]
-        self._before = _at(self._place, before[self._order])
-        to = self._place[target]
-        self._edges = np.argsort(to, kind="stable")
-        self._from, self._to = self._place[source][self._edges], to[self._edges]
-        inside = self._before == np.arange(-1, n - 1)
-        inside[cuts] = False
-        inside &= self._before >= 0
-        self._part = np.cumsum(~inside)
-        self._inside = inside
-        self._is_slow = False
-        """Whether a block of a replay did not converge."""
-        self._blocks = [self._block(*ends) for ends in itertools.pairwise([*cuts.tolist(), n])]
-
-    def _block(self, start: int, stop: int) -> _Block:
-        """Return the nodes of these places as a block."""
-        low, high = np.searchsorted(self._to, (start, stop)).tolist()
-        into, cuts = _runs(self._to[low:high] - start)
-        before = self._before[start:stop]
-        known = np.flatnonzero(~self._inside[start:stop] & (before >= 0))
-        nodes, edges = slice(start, stop), slice(low, high)
-        return _Block(nodes, edges, self._from[edges], into, cuts, known, before[known])
+        self._rank = np.empty(n, np.int64)
+        self._rank[order] = np.arange(n)
+        self._block = np.searchsorted(_cuts(time[order]), self._rank, side="right")
+        self._chained = np.lexsort((self._rank, chain))
+        self._source, self._target = source, target
+        self._is_first = before < 0
+        self._before = np.maximum(before, 0)
+        self._delayed = self._is_first.copy()
+        self._delayed[target] = True
+        self._free: _Free | None = None
+        self._slow: set[int] = set()
+        """Blocks that did not converge in a replay."""
 
     def replay(self, weights: Weights) -> I64:
         """Return when each node happens."""
-        return self._replay(weights)[0]
+        return next(self._replays([weights]))
 
     def replay_each(self, weights: Sequence[Weights]) -> Iterator[I64]:
         """Yield when each node happens with each of the weights; equal ones are replayed once."""
@@ -138,116 +202,158 @@ class Network:
             yield times[i]
 
     def _replays(self, weights: Sequence[Weights]) -> Iterator[I64]:
-        done = 0
-        while done < len(weights) and not self._is_slow:
-            time, self._is_slow = self._replay(weights[done])
-            done += 1
-            yield time
-        most = max(_TOGETHER // max(len(self._order), 1), 1)
-        for first in range(done, len(weights), most):
-            yield from self._walk_together(weights[first : first + most])
+        most = max(_TOGETHER // max(len(self._rank), 1), 1)
+        for first in range(0, len(weights), most):
+            yield from self._replayed(weights[first : first + most])
 
-    def _replay(self, weights: Weights) -> tuple[I64, bool]:
-        """Return when each node happens, and whether a block did not converge."""
-        order = self._order
-        length, delay, gap = weights.length[order], weights.delay[order], weights.gap[order]
-        waits = weights.edge_gap[self._edges] + length[self._from]
-        at = weights.at[order]
-        # No node precedes the first one without dependencies, as all times are 0 or more.
-        is_given = at > NEVER
-        floor = int(at[is_given].min()) if is_given.any() else 0
-        time = np.full(len(order), floor)
-        first = np.where(is_given, at - delay, floor)
-        # What a node is behind the first of its part, if nothing else delays it.
-        along = np.cumsum(np.where(self._inside, previous(length, 0) + gap + delay, 0))
-        late = delay - along
-        is_slow = False
-        for block in self._blocks:
+    def _replayed(self, weights: Sequence[Weights]) -> Iterator[I64]:
+        """Yield the times of replays that are made together."""
+        free = self._freed(weights)
+        level = np.empty((len(free.rows), len(weights)), np.int64)
+        waits = np.empty((len(free.edges), len(weights)), np.int64)
+        behind = [
+            self._lowest(free, one, level[:, i], waits[:, i]) for i, one in enumerate(weights)
+        ]
+        for block in free.blocks:
             checkpoint()
-            part, wait = block.nodes, waits[block.edges]
-            known, came = block.known, block.came
-            least = first[part]
-            least[known] = np.maximum(least[known], time[came] + length[came] + gap[part][known])
-            last, turns = None, 0
-            while True:
-                checkpoint()
-                lowest = least.copy()
-                found = np.maximum.reduceat(time[block.source] + wait, block.cuts)
-                lowest[block.into] = np.maximum(lowest[block.into], found)
-                if last is not None and np.array_equal(found, last):
-                    break
-                last, turns = found, turns + 1
-                time[part] = running_max(lowest + late[part], self._part[part]) + along[part]
-                if turns == _SWEEPS:
-                    is_slow, last = True, None
-                    self._walk(time, block, least, length, gap, delay, waits)
-        result = np.empty(len(order), np.int64)
-        result[order] = time
-        return result, is_slow
+            self._settle(block, level, waits)
+        for i, along in enumerate(behind):
+            yield along + np.ascontiguousarray(level[:, i])[free.owner]
 
-    def _walk_together(self, weights: Sequence[Weights]) -> I64:
-        """Return the times by replay and node: one pass over the nodes, each behind its sources."""
-        rows = self._order[np.argsort(self._rank)]
-        place = np.empty(len(rows), np.int64)
-        place[rows] = np.arange(len(rows))
-        length, gap, delay, at = (
-            np.stack([getattr(one, name)[rows] for one in weights], axis=1)
-            for name in ("length", "gap", "delay", "at")
-        )
-        is_given = at > NEVER
-        late = np.iinfo(np.int64).max
-        floor = at.min(axis=0, initial=late, where=is_given)
-        earliest = np.where(is_given, at - delay, np.where(floor < late, floor, 0))
-        given: list[bool] = np.any(is_given, axis=1).tolist()
-        to, source = place[self._order[self._to]], place[self._order[self._from]]
-        by_target = np.argsort(to, kind="stable")
-        wait = np.stack([one.edge_gap[self._edges] for one in weights], axis=1)[by_target]
-        cuts = np.searchsorted(to[by_target], np.arange(len(rows) + 1)).tolist()
-        sources = source[by_target].tolist()
-        before = place[self._order[self._before]]
-        before = np.where(self._before >= 0, before, NONE)[np.argsort(self._rank)].tolist()
-        end = np.empty_like(length)
-        last = delay + length
-        for i, up in enumerate(before):
-            if not i % _BLOCK:
-                checkpoint(i, len(rows))
-            now = end[i]
-            if up < 0:
-                now[:] = earliest[i]
-            else:
-                np.add(end[up], gap[i], out=now)
-                if given[i]:
-                    np.maximum(now, earliest[i], out=now)
-            for e in range(cuts[i], cuts[i + 1]):
-                np.maximum(now, end[sources[e]] + wait[e], out=now)
-            now += last[i]
-        times = np.empty((len(weights), len(rows)), np.int64)
-        times[:, rows] = (end - length).T
-        return times
+    def _lowest(self, free: _Free, weights: Weights, level: I64, waits: I64) -> I64:
+        """Return what each node is behind the first of its chain, if nothing else delays it.
 
-    def _walk(
-        self, time: I64, block: _Block, least: I64, length: I64, gap: I64, delay: I64, waits: I64
-    ) -> None:
+        ``level`` becomes how much later each free node is at least, and ``waits`` how much later
+        the edges make it than their sources are.
+        """
+        step = weights.length[self._before]
+        step += weights.gap
+        step += weights.delay
+        step[self._is_first] = 0
+        along = np.empty(len(step), np.int64)
+        along[self._chained] = np.cumsum(step[self._chained])
+        sooner = along - weights.delay
+        later = along + weights.length
+        waits[:] = later[free.source] + weights.edge_gap[free.edges] - sooner[free.target]
+        given = weights.at[free.rows]
+        is_given = given > NEVER
+        # No node precedes the first one without dependencies, as all times are 0 or more.
+        floor = int(given[is_given].min()) if is_given.any() else 0
+        begin = np.where(free.first, floor - sooner[free.rows], NEVER)
+        level[:] = np.where(is_given, given - along[free.rows], begin)
+        return along
+
+    def _settle(self, block: _Block, level: I64, waits: I64) -> None:
+        """Compute how much later the nodes of a block are, from what is known of earlier ones."""
+        own, outer, inner = level[block.nodes], block.outer, block.inner
+        if len(block.known):
+            own[block.known] = np.maximum(own[block.known], level[block.came])
+        if len(outer.into):
+            found = outer.latest(level, waits[outer.edges])
+            own[outer.into] = np.maximum(own[outer.into], found)
+        if not len(inner.into):
+            _accumulate(own, block.parts)
+            return
+        needed = waits[inner.edges]
+        if block.number in self._slow:
+            self._walk(block, own, needed)
+            return
+        least = own[inner.into]
+        lowest = own.copy()
+        _accumulate(own, block.parts)
+        last = None
+        for _ in range(_SWEEPS):
+            checkpoint()
+            found = np.maximum(inner.latest(level, needed), least)
+            if last is not None and np.array_equal(found, last):
+                return
+            last = found
+            own[:] = lowest
+            own[inner.into] = found
+            _accumulate(own, block.parts)
+        self._slow.add(block.number)
+        own[:] = lowest
+        self._walk(block, own, needed)
+
+    @staticmethod
+    def _walk(block: _Block, own: I64, waits: I64) -> None:
         """Compute a block's nodes one by one, in the order of the recording."""
-        part, start = block.nodes, block.nodes.start
-        to, sources = self._to[block.edges] - start, block.source
-        edges = np.searchsorted(to, np.arange(len(least) + 1)).tolist()
-        came_after, sources = waits[block.edges].tolist(), sources.tolist()
-        inside = self._inside[part].tolist()
-        gaps, delays, leasts = gap[part].tolist(), delay[part].tolist(), least.tolist()
-        own = length[part].tolist()
-        now = time[part].tolist()
-        outer = {at: int(time[at]) for at in sources if at < start}
-        for i in np.argsort(self._rank[part], kind="stable").tolist():
-            best = leasts[i]
-            if inside[i]:
-                best = max(best, now[i - 1] + own[i - 1] + gaps[i])
-            for e in range(edges[i], edges[i + 1]):
-                at = sources[e]
-                came = now[at - start] if at >= start else outer[at]
-                best = max(best, came + came_after[e])
-            now[i] = best + delays[i]
-        time[part] = now
+        visits, inner = block.visits, block.inner
+        nodes, before = visits.node.tolist(), visits.before.tolist()
+        sources = lookup(inner.source - block.nodes.start, visits.edge, NONE).tolist()
+        for column in range(own.shape[1]):
+            came_after = lookup(waits[:, column], visits.edge, 0).tolist()
+            now = [*own[:, column].tolist(), NEVER]  # the last one is what ``NONE`` means
+            for i, up, source, wait in zip(nodes, before, sources, came_after, strict=True):
+                best = now[i]
+                if now[up] > best:
+                    best = now[up]
+                came = now[source] + wait
+                now[i] = came if came > best else best
+            own[:, column] = now[:-1]
+
+    def _freed(self, weights: Sequence[Weights]) -> _Free:
+        """Return the nodes that are free with any of the weights."""
+        flags = self._delayed.copy()
+        for one in weights:
+            flags |= one.at > NEVER
+        if self._free is None or not np.array_equal(flags, self._free.flags):
+            self._free = self._find_free(flags)
+        return self._free
+
+    def _find_free(self, flags: Bools) -> _Free:
+        chained, n = self._chained, len(flags)
+        rows = chained[flags[chained]]
+        rows = rows[np.argsort(self._block[rows], kind="stable")]
+        place = np.full(n, NONE)
+        place[rows] = np.arange(len(rows))
+        last = np.maximum.accumulate(np.where(flags[chained], np.arange(n), 0))
+        owner = np.empty(n, np.int64)
+        owner[chained] = place[chained[last]]
+        came = np.where(self._is_first[rows], NONE, owner[self._before[rows]])
+        edges = np.argsort(place[self._target], kind="stable")
+        source, target = owner[self._source[edges]], place[self._target[edges]]
+        numbers = self._block[rows]
+        cuts = np.flatnonzero(np.diff(numbers, prepend=NONE)).tolist()
+        blocks = []
+        for start, stop in itertools.pairwise([*cuts, len(rows)]):
+            low, high = np.searchsorted(target, (start, stop)).tolist()
+            inside = source[low:high] >= start
+            outer, inner = np.flatnonzero(~inside) + low, np.flatnonzero(inside) + low
+            begins = came[start:stop] < np.arange(start, stop) - 1
+            begins |= came[start:stop] < start
+            first = np.flatnonzero(begins)
+            known = first[came[start:stop][first] >= 0]
+            into = _Inputs.of(inner, source[inner], target[inner] - start)
+            order = np.argsort(self._rank[rows[start:stop]], kind="stable")
+            blocks.append(
+                _Block(
+                    number=int(numbers[start]),
+                    nodes=slice(start, stop),
+                    outer=_Inputs.of(outer, source[outer], target[outer] - start),
+                    inner=into,
+                    visits=_Visits.of(order, begins, into),
+                    parts=[*first.tolist(), stop - start],
+                    known=known,
+                    came=came[start:stop][known],
+                )
+            )
+        return _Free(
+            flags,
+            rows,
+            owner,
+            self._is_first[rows],
+            edges,
+            self._source[edges],
+            self._target[edges],
+            blocks,
+        )
+
+
+def _accumulate(values: I64, parts: list[int]) -> None:
+    """Make each value the greatest up to it, within each part; columns are replays."""
+    for i, k in itertools.pairwise(parts):
+        np.maximum.accumulate(values[i:k], axis=0, out=values[i:k])
 
 
 def _place_of(one: Weights, distinct: list[Weights]) -> int:
@@ -277,75 +383,3 @@ def _runs(sorted_: I64) -> tuple[I64, I64]:
     """Return the distinct values of a sorted column and where each begins."""
     cuts = np.flatnonzero(np.diff(sorted_, prepend=-1))
     return sorted_[cuts], cuts
-
-
-def settled(time: I64, before: I64, source: I64, target: I64) -> tuple[I64, Bools]:
-    """Order the nodes by time, each behind its dependencies; return the valid edges, too.
-
-    On coarse clocks nodes of one instant can form a cycle. An example: a call that returns, the
-    activity of length 0 that it waited for, and that activity's launch behind the return. Then the
-    node with the lowest number goes first, and its edges from later nodes are invalid. Within a
-    chain, numbers and times rise.
-    """
-    order = np.argsort(time, kind="stable")
-    valid = time[source] <= time[target]
-    tied = np.flatnonzero(time[source] == time[target])
-    # Only these instants are not yet ordered by time and number.
-    instants = np.unique(time[source[tied[source[tied] >= target[tied]]]])
-    low = np.searchsorted(time[order], instants, side="left")
-    high = np.searchsorted(time[order], instants, side="right")
-    edges = tied[np.argsort(time[source[tied]], kind="stable")]
-    first = np.searchsorted(time[source[edges]], instants, side="left")
-    last = np.searchsorted(time[source[edges]], instants, side="right")
-    for i in range(len(instants)):
-        nodes, here = order[low[i] : high[i]], edges[first[i] : last[i]]
-        chained = nodes[before[nodes] >= 0]
-        chained = chained[time[before[chained]] == instants[i]]
-        # A chain's edges come first: they always count.
-        sources = np.concatenate((before[chained], source[here]))
-        targets = np.concatenate((chained, target[here]))
-        found, counts = _sorted_nodes(nodes, sources, targets)
-        order[low[i] : high[i]] = found
-        valid[here] = counts[len(chained) :]
-    return order, valid
-
-
-def _sorted_nodes(nodes: I64, source: I64, target: I64) -> tuple[I64, Bools]:
-    """Order nodes so that edges lead forward, lowest number first; return the valid edges, too."""
-    of = np.searchsorted(nodes, source), np.searchsorted(nodes, target)  # nodes rise
-    by_source = np.argsort(of[0], kind="stable")
-    cuts = np.searchsorted(of[0][by_source], np.arange(len(nodes) + 1)).tolist()
-    follows = of[1][by_source].tolist()
-    open_ = np.bincount(of[1], minlength=len(nodes)).tolist()
-    rank = np.full(len(nodes), NONE)
-    ready = [i for i, count in enumerate(open_) if not count]  # sorted, so it is a heap
-    lowest = 0
-    for turn in range(len(nodes)):
-        if ready:
-            node = heapq.heappop(ready)
-        else:  # a cycle
-            while rank[lowest] != NONE:
-                lowest += 1
-            node = lowest
-        rank[node] = turn
-        for other in follows[cuts[node] : cuts[node + 1]]:
-            open_[other] -= 1
-            if not open_[other] and rank[other] == NONE:
-                heapq.heappush(ready, other)
-    return nodes[np.argsort(rank)], rank[of[0]] < rank[of[1]]
-
-
-def ancestors(binding: I64, ends: I64) -> I64:
-    """Return the nodes on the way back from each of ``ends``.
-
-    ``binding`` is the previous node of each, ``NONE`` for the last one.
-    """
-    n = len(binding)
-    jump = np.append(np.where(binding >= 0, binding, n), n)
-    reached = np.zeros(n + 1, np.bool_)
-    reached[ends] = True
-    # Pointer doubling: in steps of 1, 2, 4, …; no way is longer than n.
-    for _ in range(n.bit_length()):
-        reached[jump[reached]] = True
-        jump = jump[jump]
-    return np.flatnonzero(reached[:n])

@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.simulation.baseline import Baseline
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph, build_graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
-from tb_privateuse1.analysis.simulation.prediction import Prediction
+from tb_privateuse1.analysis.simulation.prediction import Look, Prediction
 from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -66,13 +66,17 @@ class ReplayedPart(Struct, frozen=True):
             for one in whole
         )
 
-    def predict(self, wanted: Sequence[Made]) -> Iterator[Prediction]:
-        """Yield the gain of each set of changes; one set does not count for another."""
+    def predict(self, wanted: Sequence[Made], look: Look | None = None) -> Iterator[Prediction]:
+        """Yield the gain of each set of changes; one set does not count for another.
+
+        ``look`` is shown replays as by ``predict_each``; a place is one in ``wanted``.
+        """
         size = max(_TOGETHER // max(len(self.graph.time_ns), 1), 1)
         for first in range(0, len(wanted), size):
             checkpoint(first, len(wanted))
             some = [self.made(one) for one in wanted[first : first + size]]
-            yield from prediction.predict_each(self.trace, self.graph, self.base, some)
+            shown = None if look is None else _behind(look, first)
+            yield from prediction.predict_each(self.trace, self.graph, self.base, some, shown)
 
     def gains(self, wanted: Sequence[Made]) -> list[int]:
         """Return the mean gain of a step as ``predict`` does, in ns, without its range."""
@@ -83,6 +87,11 @@ class ReplayedPart(Struct, frozen=True):
         ]  # fmt: skip
         found = prediction.likely_gains(self.trace, self.graph, self.base, weights)
         return [round(float(gain[self.steps].mean())) for gain in found]
+
+
+def _behind(look: Look, first: int) -> Look:
+    """Return the same for a part of the sets, whose places begin at 0."""
+    return lambda place, weights, time_ns: look(first + place, weights, time_ns)
 
 
 def replayed_part(trace: Trace, judged: JudgedPart) -> ReplayedPart:

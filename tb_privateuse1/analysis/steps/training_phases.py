@@ -9,8 +9,15 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.columns import containing, flag_names, following, lookup, previous
+from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace.columns import (
+    containing,
+    flag_names,
+    following,
+    lookup,
+    positions,
+    previous,
+)
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
@@ -74,9 +81,10 @@ def phases_around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
     range of that time.
     """
     ops, kind_of = trace.ops, phase_kinds(trace)
-    rows, place = np.unique(op[op >= 0], return_inverse=True)
+    rows = groupby.distinct_values(op[op >= 0])
+    place = positions(rows, len(ops))[op[op >= 0]]
     row, outermost = (np.full(len(rows), NONE, np.int32) for _ in range(2))
-    left, at = np.arange(len(rows)), rows
+    left, at = np.arange(len(rows)), rows.astype(np.int32)
     while len(left):
         first = (row[left] == NONE) & (kind_of[at] != NONE)
         row[left[first]] = at[first]
@@ -132,7 +140,9 @@ def find_passes(trace: Trace) -> Passes:
     engine = engine[np.argsort(ops.start_ns[engine], kind="stable")]
     start, end = ops.start_ns[engine], np.maximum.accumulate(ops.end_ns[engine])
     forward = call_tree.linked_forward(trace)
-    forward_ns = np.sort(ops.start_ns[np.unique(forward[forward >= 0])], kind="stable")
+    forward_ns = np.sort(
+        ops.start_ns[groupby.distinct_values(forward[forward >= 0])], kind="stable"
+    )
     # A forward operator that runs inside the engine recomputes: a checkpoint.
     forward_ns = forward_ns[containing(start, end, forward_ns) < 0]
     marks = np.sort(np.concatenate((forward_ns, ops.start_ns[kind == STEPPING])))

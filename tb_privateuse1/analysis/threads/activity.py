@@ -141,6 +141,8 @@ def sure_work(trace: Trace, thread: int) -> intervals.Set:
         )
     )
     call = rows.calls.rows(thread)
+    if not len(call):
+        return edges
     return intervals.merge(edges, (calls.start_ns[call], calls.end_ns[call]))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.threads import activity
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import latest_not_after, lookup, mask_of
+from tb_privateuse1.trace.columns import ends_run, latest_not_after, lookup, mask_of
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I32, I64, Bools, Table, ThreadRow
 
@@ -39,6 +39,10 @@ class Results(Table, frozen=True):
     thread: ThreadRow
     leave_ns: I64
     return_ns: I64
+
+
+_NOTHING = Results.empty()
+"""Most pairs of threads hand each other nothing."""
 
 
 def find_results(
@@ -95,18 +99,15 @@ def _pauses(work: intervals.Set) -> intervals.Set:
 
 def _handed(thread: int, pauses: intervals.Set, worker: int, ends: I64, pairs: int) -> Results:
     """Return the pauses that end soon behind a worker's work; none if that may be chance."""
-    leave, back = pauses
-    at = latest_not_after(ends, back)
-    some = (at >= 0) & (lookup(ends, at, 0) > leave)
-    leave, back, done = leave[some], back[some], ends[at[some]]
+    leave, back, done = _last_ends(*pauses, ends)
     if len(done) < _FEWEST:
-        return Results.empty()
+        return _NOTHING
     rate = len(ends) / max(int(max(ends[-1], back[-1]) - min(ends[0], leave[0])), 1)
     # An end is as soon before the return by chance, if there is one in the pause.
     chance = -np.expm1(-rate * np.maximum(back - done, 1)) / -np.expm1(-rate * (back - leave))
     # Of a million pauses, a tiny tendency is no chance either: it must be a strong one, too.
     if float(np.log(chance).mean()) > math.log(_SOON) or _by_chance(chance) > _CHANCE / pairs:
-        return Results.empty()
+        return _NOTHING
     soon = np.flatnonzero(chance <= _SOON)
     return Results(
         np.full(len(soon), worker, np.int32),
@@ -115,6 +116,22 @@ def _handed(thread: int, pauses: intervals.Set, worker: int, ends: I64, pairs: i
         leave[soon],
         back[soon],
     )
+
+
+def _last_ends(leave: I64, back: I64, ends: I64) -> tuple[I64, I64, I64]:
+    """Return the pauses with an end in them, and the last one in each; all are in order.
+
+    The fewer are looked up among the others: of many threads most have few.
+    """
+    if len(ends) < len(back):
+        pause = np.searchsorted(back, ends)
+        inside = lookup(leave, pause, np.iinfo(np.int64).max) < ends
+        pause, ends = pause[inside], ends[inside]
+        last = ends_run(pause)
+        return leave[pause[last]], back[pause[last]], ends[last]
+    at = latest_not_after(ends, back)
+    some = (at >= 0) & (lookup(ends, at, 0) > leave)
+    return leave[some], back[some], ends[at[some]]
 
 
 def _by_chance(chances: F64) -> float:

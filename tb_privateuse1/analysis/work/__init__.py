@@ -12,6 +12,7 @@ __all__ = [
     "call_work",
     "calls",
     "collectives",
+    "distinct_calls",
     "kernel_work",
     "list_types",
     "models",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.work import arguments
 from tb_privateuse1.analysis.work.arguments import Arguments, Input
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 
@@ -23,7 +23,7 @@ def types_by_shape(trace: Trace) -> Types:
     """Return the types of all recorded tensors with dimensions, by shape."""
     ops = trace.ops
     rows = ((ops.shapes >= 0) & (ops.dtypes >= 0)).nonzero()[0]
-    first, _ = group_rows(ops.shapes[rows], ops.dtypes[rows])
+    first, _ = group_calls(trace, rows, ("shapes", "dtypes"))
     types: Types = {}
     for row in rows[first].tolist():
         for shape, dtype in arguments.typed_shapes(

@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.work import list_types, registry, related_calls
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.call_work import Related, Work
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.models import compiled
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import group_rows, named_rows
@@ -94,9 +95,7 @@ def _modeled_rows(trace: Trace) -> I64:
 
 def _compute(trace: Trace, rows: I64, found: I32, works: list[Work]) -> None:
     """Append the work of distinct calls, and write its number by row."""
-    ops = trace.ops
-    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    first, group = group_rows(*(column[rows] for column in columns))
+    first, group = group_calls(trace, rows)
     number = np.full(len(first), NONE, np.int32)
     for i, at in enumerate(rows[first].tolist()):
         call = read_call(trace, at)

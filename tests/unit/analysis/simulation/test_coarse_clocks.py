@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.recording.judged_part import judged_part
-from tb_privateuse1.analysis.simulation import dependency_graph, replay
+from tb_privateuse1.analysis.simulation import dependency_graph, node_order
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import whatif
 from tests.support.invariants import QUICK_OPTIONS
@@ -39,7 +39,8 @@ def check(made: Trace) -> None:
     assert own.tolist() == graph.time_ns.tolist()
     bare = graph.weights.without_delays(np.ones(len(own), np.bool_))
     assert (graph.network.replay(bare) <= own).all()
-    _, forward = replay.settled(graph.time_ns, graph.before, graph.edges.source, graph.edges.target)
+    edges = graph.edges
+    _, forward = node_order.settled(graph.time_ns, graph.before, edges.source, edges.target)
     assert forward.all()
     test_critical_path.tiles(made)
     answer = result(whatif, made, **QUICK_OPTIONS["whatif"])

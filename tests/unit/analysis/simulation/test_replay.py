@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
-from tb_privateuse1.analysis.simulation import replay
+from tb_privateuse1.analysis.simulation import node_order, replay
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64
@@ -149,16 +149,16 @@ def test_an_empty_network() -> None:
 def test_ancestors() -> None:
     """Ancestors are the nodes on the way back."""
     binding = np.array([NONE, 0, 0, 1, 3, 2])
-    assert replay.ancestors(binding, np.array([4])).tolist() == [0, 1, 3, 4]
-    assert replay.ancestors(binding, np.array([5])).tolist() == [0, 2, 5]
-    assert replay.ancestors(np.empty(0, np.int64), np.empty(0, np.int64)).tolist() == []
+    assert node_order.ancestors(binding, np.array([4])).tolist() == [0, 1, 3, 4]
+    assert node_order.ancestors(binding, np.array([5])).tolist() == [0, 2, 5]
+    assert node_order.ancestors(np.empty(0, np.int64), np.empty(0, np.int64)).tolist() == []
 
 
 def test_ancestors_of_a_circle_end() -> None:
     """A cycle of bindings ends."""
-    assert replay.ancestors(np.array([1, 2, 0, 1]), np.array([3])).tolist() == [0, 1, 2, 3]
+    assert node_order.ancestors(np.array([1, 2, 0, 1]), np.array([3])).tolist() == [0, 1, 2, 3]
     long = np.arange(-1, 999)
-    assert replay.ancestors(long, np.array([999])).tolist() == list(range(1000))
+    assert node_order.ancestors(long, np.array([999])).tolist() == list(range(1000))
 
 
 @given(st.integers(0, 1 << 30), st.integers(1, 40), st.integers(1, 6), st.integers(1, 60))
@@ -172,7 +172,7 @@ def test_at_equal_times_edges_lead_forward(seed: int, nodes: int, ticks: int, ed
         time[mine] = np.sort(rng.integers(0, ticks, len(mine)))
     source, target = rng.integers(0, nodes, (2, edges))
     source, target = np.where(time[source] <= time[target], (source, target), (target, source))
-    order, counts = replay.settled(time, before, source, target)
+    order, counts = node_order.settled(time, before, source, target)
     rank = np.argsort(order)
     assert sorted(order.tolist()) == list(range(nodes))
     assert (np.diff(time[order]) >= 0).all()
@@ -184,7 +184,7 @@ def test_at_equal_times_edges_lead_forward(seed: int, nodes: int, ticks: int, ed
 def test_edges_that_close_no_circle_all_count() -> None:
     """Without a cycle all edges are valid, whatever the numbers."""
     time, before = np.full(4, 5), np.array([NONE, 0, NONE, 2])
-    order, counts = replay.settled(time, before, np.array([3, 3]), np.array([0, 1]))
+    order, counts = node_order.settled(time, before, np.array([3, 3]), np.array([0, 1]))
     assert order.tolist() == [2, 3, 0, 1]
     assert counts.tolist() == [True, True]
 
@@ -192,6 +192,6 @@ def test_edges_that_close_no_circle_all_count() -> None:
 def test_a_circle_is_cut_before_its_first_node() -> None:
     """A cycle is cut before its first node."""
     time, before = np.full(3, 5), np.array([NONE, 0, NONE])
-    order, counts = replay.settled(time, before, np.array([1, 2]), np.array([2, 0]))
+    order, counts = node_order.settled(time, before, np.array([1, 2]), np.array([2, 0]))
     assert order.tolist() == [0, 1, 2]
     assert counts.tolist() == [True, False]
