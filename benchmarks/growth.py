@@ -3,13 +3,13 @@
 ``python -m benchmarks.growth [--axis NAME …] [--from 1000] [--to 100000] [--views NAME …]``
 ``    [--seconds 120]``
 
-For each axis a trace of ``from`` and one of ``to`` items is made and read once, event by event, and
-every view with its default options is asked of both. Printed are the exponents by which the answer's bytes and the
-processor seconds grow: 0 does not grow, 1 is in proportion, 2 is quadratic. Only what grows faster
-than in proportion, or has a large answer, is marked. Each view runs in a process of its own, whose
-highest resident memory is printed, too; after ``--seconds`` of the processor it ends. ``ranks`` are
-clones of one rank, and the view ``distributed`` alone is asked, packed as for the page: see
-``benchmarks.many_ranks`` for files.
+For each axis a trace of ``from`` and one of ``to`` items is made and read once, event by event,
+and every view with its default options is asked of both. Printed are the exponents by which the
+answer's bytes and the processor seconds grow: 0 does not grow, 1 is in proportion, 2 is quadratic.
+Only what grows faster than in proportion, or has a large answer, is marked. Each view runs in a
+process of its own, whose highest resident memory is printed, too; after ``--seconds`` of the
+processor it ends. ``ranks`` are clones of one rank, and the view ``distributed`` alone is asked,
+packed as for the page: see ``benchmarks.many_ranks`` for files.
 """
 
 from __future__ import annotations
