@@ -3,30 +3,37 @@
 ``python -m benchmarks.growth [--axis NAME …] [--from 1000] [--to 100000] [--views NAME …]``
 ``    [--seconds 120]``
 
-For each axis a trace of ``from`` and one of ``to`` items is made and read, and every view with its
-default options is asked of both. Printed are the exponents by which the answer's bytes and the
-processor seconds grow: 0 does not grow, 1 is in proportion, 2 is quadratic. Only what grows faster
-than in proportion, or has a large answer, is marked. Each view runs in a process of its own, whose
-highest resident memory is printed, too; after ``--seconds`` of the processor it ends. ``ranks`` are
-clones of one rank, and the view ``distributed`` alone is asked, packed as for the page: see
-``benchmarks.many_ranks`` for files.
+For each axis a trace of ``from`` and one of ``to`` items is made and read once, event by event,
+and every view with its default options is asked of both. Printed are the exponents by which the
+answer's bytes and the processor seconds grow: 0 does not grow, 1 is in proportion, 2 is quadratic.
+Only what grows faster than in proportion, or has a large answer, is marked. Each view runs in a
+process of its own, whose highest resident memory is printed, too; after ``--seconds`` of the
+processor it ends. ``ranks`` are clones of one rank, and the view ``distributed`` alone is asked,
+packed as for the page: see ``benchmarks.many_ranks`` for files.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import math
 import multiprocessing
 import resource
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from benchmarks import many_ranks
 from benchmarks.stored_ranks import clone
+from tb_privateuse1 import inference
 from tb_privateuse1.analysis.ranks.collectives import reduce_trace
+from tb_privateuse1.readers.chrome import CHROME
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
@@ -56,54 +63,57 @@ def _pair(i: int, at: int, name: str = "aten::mm", stream: int = 7) -> list[Even
     ]
 
 
-def _joined(parts: Iterable[list[Event]]) -> list[Event]:
-    return [event for part in parts for event in part]
+def events(n: int) -> Iterator[Event]:
+    """Yield n operators, calls and kernels of 50 names in ten steps."""
+    for i in range(10):
+        yield make.step(i, n * i, n * i + n - 1)
+    for i in range(n):
+        yield from _pair(i, 10 * i, f"aten::op{i % 50}")
 
 
-def events(n: int) -> list[Event]:
-    """Return n operators, calls and kernels of 50 names in ten steps."""
-    steps = [make.step(i, n * i, n * i + n - 1) for i in range(10)]
-    return steps + _joined(_pair(i, 10 * i, f"aten::op{i % 50}") for i in range(n))
+def threads(n: int) -> Iterator[Event]:
+    """Yield an operator on each of n threads."""
+    for i in range(n):
+        yield make.op("aten::mm", 2 * i, 2 * i + 1, thread=i + 1)
 
 
-def threads(n: int) -> list[Event]:
-    """Return an operator on each of n threads."""
-    return [make.op("aten::mm", 2 * i, 2 * i + 1, thread=i + 1) for i in range(n)]
+def streams(n: int) -> Iterator[Event]:
+    """Yield a kernel on each of n streams."""
+    for i in range(n):
+        yield from _pair(i, 10 * i, stream=i)
 
 
-def streams(n: int) -> list[Event]:
-    """Return a kernel on each of n streams."""
-    return _joined(_pair(i, 10 * i, stream=i) for i in range(n))
+def steps(n: int) -> Iterator[Event]:
+    """Yield n steps of one operator."""
+    for i in range(n):
+        yield make.step(i, 12 * i, 12 * i + 11)
+        yield from _pair(i, 12 * i + 1)
 
 
-def steps(n: int) -> list[Event]:
-    """Return n steps of one operator."""
-    own = [make.step(i, 12 * i, 12 * i + 11) for i in range(n)]
-    return own + _joined(_pair(i, 12 * i + 1) for i in range(n))
+def names(n: int) -> Iterator[Event]:
+    """Yield operators and kernels of n names in ten steps."""
+    for i in range(10):
+        yield make.step(i, n * i, n * i + n - 1)
+    for i in range(n):
+        yield from _pair(i, 10 * i, f"aten::op{i}")
 
 
-def names(n: int) -> list[Event]:
-    """Return operators and kernels of n names in ten steps."""
-    marks = [make.step(i, n * i, n * i + n - 1) for i in range(10)]
-    return marks + _joined(_pair(i, 10 * i, f"aten::op{i}") for i in range(n))
+def counters(n: int) -> Iterator[Event]:
+    """Yield n series of one counter value each, besides an operator."""
+    for i in range(n):
+        yield {"ph": "C", "name": f"counter {i}", "pid": 1, "ts": i, "args": {"value": i}}
+    yield make.op("aten::mm", 0, n)
 
 
-def counters(n: int) -> list[Event]:
-    """Return n series of one counter value each, besides an operator."""
-    values: list[Event] = [
-        {"ph": "C", "name": f"counter {i}", "pid": 1, "ts": i, "args": {"value": i}}
-        for i in range(n)
-    ]
-    return [*values, make.op("aten::mm", 0, n)]
+def allocations(n: int) -> Iterator[Event]:
+    """Yield n memory events of allocations that stay."""
+    for i in range(n):
+        yield make.memory(i, 512, 512 * (i + 1))
+    yield make.op("aten::mm", 0, n)
+    yield make.step(1, 0, n)
 
 
-def allocations(n: int) -> list[Event]:
-    """Return n memory events of allocations that stay."""
-    own = [make.memory(i, 512, 512 * (i + 1)) for i in range(n)]
-    return [*own, make.op("aten::mm", 0, n), make.step(1, 0, n)]
-
-
-AXES: dict[str, Callable[[int], list[Event]]] = {
+AXES: dict[str, Callable[[int], Iterator[Event]]] = {
     "events": events,
     "threads": threads,
     "streams": streams,
@@ -112,6 +122,20 @@ AXES: dict[str, Callable[[int], list[Event]]] = {
     "counters": counters,
     "allocations": allocations,
 }
+
+
+def made(axis: str, n: int) -> Trace:
+    """Return the trace of an axis: its events are written one by one, as all need gigabytes."""
+    encode_event = msgspec.json.Encoder().encode
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "worker.1.pt.trace.json")
+        with path.open("wb") as file:
+            file.write(b'{"schemaVersion": 1, "traceEvents": [')
+            for number, event in enumerate(AXES[axis](n)):
+                file.write((b",\n" if number else b"") + encode_event(event))
+            file.write(b"]}")
+        raw = CHROME.read(str(path), None)
+        return inference.build_trace(raw, None, worker="worker", files=(path.name,))
 
 
 def ranks(n: int) -> tuple[Rank, ...]:
@@ -177,11 +201,12 @@ def measure(axis: str, counts: tuple[int, int], views: Sequence[str], limit_s: i
     if axis == "ranks":
         works = [("distributed", [partial(answered_ranks, ranks(n)) for n in counts])]
     else:
-        least = make.trace(*AXES[axis](2))
+        least = made(axis, 2)
         for view in views:
             answered(view, least)  # imports
         began = time.process_time()
-        traces = [make.trace(*AXES[axis](n)) for n in counts]
+        traces = [made(axis, n) for n in counts]
+        gc.freeze()  # a collection in a child would copy all pages
         print(f"{axis}: made and read in {time.process_time() - began:.0f} s", flush=True)
         works = [(view, [partial(answered, view, trace) for trace in traces]) for view in views]
     for view, both in works:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -132,9 +133,9 @@ def rows_of(flags: Bools, names: I32) -> Bools:
 def split_by_value(column: NDArray[Any]) -> Iterator[tuple[int, I64]]:
     """Yield each value of a column, in order, with its rows; sorts only once."""
     order = np.argsort(column, kind="stable")
-    cuts = np.flatnonzero(np.diff(column[order])) + 1
-    for rows in np.split(order, cuts) if len(order) else ():
-        yield int(column[rows[0]]), rows
+    cuts = [*np.flatnonzero(starts_run(column[order])).tolist(), len(order)]
+    for first, end in itertools.pairwise(cuts):  # np.split takes ten times as long
+        yield int(column[order[first]]), order[first:end]
 
 
 def _codes(column: NDArray[Any]) -> tuple[I64, int]:

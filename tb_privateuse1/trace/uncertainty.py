@@ -116,6 +116,8 @@ def bound_of(statistic: Callable[[I64], float], values: I64, bounds_ns: I64) -> 
     """
     if (bounds_ns == MISSING).any():
         return None
+    if not bounds_ns.any():
+        return 0
     shown = statistic(values)
     low, high = statistic(np.maximum(values - bounds_ns, 0)), statistic(values + bounds_ns)
     return round(max(shown - low, high - shown))
@@ -135,7 +137,7 @@ def union_bound(kernels: Kernels) -> int | None:
     if total is None or len(lanes) == 1:
         return total
     whole = _length(kernels)
-    each = [kernels.take(kernels.lane == lane) for lane in lanes]
+    each = [kernels.take(rows) for _, rows in groupby.split_by_value(kernels.lane)]
     lengths = np.array([_length(one) for one in each])
     error = np.array([duration_sum_bound(one) for one in each], np.int64)
     low, high = int((lengths - error).max()), int(lengths.sum()) + total

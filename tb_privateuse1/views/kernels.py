@@ -321,8 +321,8 @@ class _Rows:
             calls=len(times),
             total_ns=total,
             mean_ns=round(total / len(times)),
-            median_ns=round(float(np.median(times))),
-            p95_ns=round(_p95(times)),
+            median_ns=round(_at_share(times, 0.5)),
+            p95_ns=round(_at_share(times, 0.95)),
             min_ns=int(times[0]),
             max_ns=int(times[-1]),
             bound_ns=self._known(None if bound is None else bound.bound_ns),
@@ -371,6 +371,13 @@ class _Rows:
         finite = np.isfinite(values)
         weight = float(times[finite].sum())
         return float((values[finite] * times[finite]).sum()) / weight if weight else None
+
+
+def _at_share(ordered: I64, share: float) -> float:
+    """Return a quantile of ordered times, as ``np.percentile``: that takes 0.2 ms for each row."""
+    low, part = divmod(share * (len(ordered) - 1), 1)
+    before, after = ordered[int(low)], ordered[min(int(low) + 1, len(ordered) - 1)]
+    return float(before + (after - before) * part)
 
 
 def _p95(times: I64) -> float:

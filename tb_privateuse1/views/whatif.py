@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.simulation.replayed_part import ReplayedPart, repla
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import highest
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.isolation import Failure, isolate
@@ -159,7 +160,7 @@ def whatif(
     gain = total.gain_ns if len(rows) else None
     replayed = None if measured is None else measured + _missed_ns(replay)
     own = outside(critical.take(np.isin(critical.step, rows)), part.apart)
-    table = _path(trace, own, len(rows))
+    table, table_rows = _path(trace, own, len(rows))
     most = max(limit, 0) if ranking else None
     ranked = _ranking(trace, time.key, (replay, critical, part), most, made)
     error = None if not measured or replayed is None else (replayed - measured) / measured
@@ -181,8 +182,8 @@ def whatif(
         steps=_first_steps(replay, forecast, lengths),
         predicted_total=len(replay.steps),
         classes=_classes(own, len(rows)),
-        path=table[:_MOST],
-        path_rows=len(table),
+        path=table,
+        path_rows=table_rows,
         notes=(*_of_part(replay, part), *_notes(trace, error), *_of_ranking(ranked)),
     )
 
@@ -289,10 +290,10 @@ def _classes(path: Path, steps: int) -> tuple[PathClass, ...]:
     )
 
 
-def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
-    """Return the critical path by class and name, most time first."""
+def _path(trace: Trace, path: Path, steps: int) -> tuple[tuple[PathRow, ...], int]:
+    """Return the critical path by class and name, most time first, and how many rows it has."""
     if not len(path):
-        return ()
+        return (), 0
     spent = path.end_ns - path.start_ns
     name, shown = critical_path.piece_names(trace, path), display_names(trace)
     key = path.time_class.astype(np.int64) * (len(trace.strings) + 1) + name + 1
@@ -300,7 +301,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     total_ns = sums(of, spent, len(keys))
     counts = np.bincount(of)
     total = max(int(spent.sum()), 1)
-    return tuple(
+    rows = tuple(
         PathRow(
             time_class=CLASSES[path.time_class[first[i]]].name,
             **name_fields(trace.text(name[first[i]]), kernel=int(name[first[i]]) in shown),
@@ -309,8 +310,9 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
             share=int(total_ns[i]) / total,
             label=CLASSES[path.time_class[first[i]]].label,
         )
-        for i in np.argsort(-total_ns, kind="stable").tolist()
+        for i in highest(total_ns, _MOST).tolist()
     )
+    return rows, len(keys)
 
 
 def _steadiness(part: JudgedPart) -> list[Finding]:

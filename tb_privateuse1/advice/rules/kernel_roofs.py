@@ -97,7 +97,7 @@ def _described(case: RuleContext, table: Reach, one: int) -> str:
     name = int(table.name[one])
     return say(
         "{name} ({part} of its {roof})",
-        name=display_names(case.trace).get(name, case.trace.text(name)),
+        name=display_names(case.trace).get(name) or case.trace.text(name),
         part=percent(float(table.least_ns[one] / table.duration_ns[one])),
         roof=say("arithmetic") if table.is_compute[one] else say("memory"),
     )

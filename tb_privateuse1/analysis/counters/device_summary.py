@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.counters import curve_values
 from tb_privateuse1.analysis.kernel_names import read_name
 from tb_privateuse1.analysis.operators import kinds_of_work
+from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.trace import intervals, labels, uncertainty
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.memoize import memoize
@@ -107,9 +108,10 @@ def _kinds(trace: Trace) -> I8:
     strings = len(trace.strings)
     pairs = kernels.name.astype(np.int64) * (strings + 1) + (operator_names(trace, kernels) - NONE)
     used, place = np.unique(pairs, return_inverse=True)
+    of_operator = name_categories(trace)[used % (strings + 1) + NONE].tolist()
     of_pair = [
-        number[_family(trace, pair // (strings + 1), pair % (strings + 1) + NONE)]
-        for pair in used.tolist()
+        number[_family(trace.text(pair // (strings + 1)), kinds_of_work.KINDS[kind])]
+        for pair, kind in zip(used.tolist(), of_operator, strict=True)
     ]
     kind = np.array(of_pair, np.int8)[place]
     kind[(kernels.kind == MEMCPY) | (kernels.kind == MEMSET)] = number["copy"]
@@ -120,15 +122,12 @@ def _kinds(trace: Trace) -> I8:
     return kind
 
 
-def _family(trace: Trace, name: int, operator: int) -> Kind:
+def _family(name: str, of_operator: Kind) -> Kind:
     """Return the kind that a kernel's name says, else that of the operator that launched it."""
-    said = read_name(trace.text(name)).family
+    said = read_name(name).family
     if said is not None and said not in _UNSPECIFIC:
         return said
-    kind = (
-        kinds_of_work.kind_of(trace.text(operator), trace.vendor) if operator != NONE else "other"
-    )
-    return "other" if kind in _UNSPECIFIC else kind
+    return "other" if of_operator in _UNSPECIFIC else of_operator
 
 
 class Summary(Struct, frozen=True):

@@ -20,11 +20,12 @@ from tb_privateuse1.analysis.idioms.nodes import (
     Graph,
     graph,
 )
-from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
+from tb_privateuse1.analysis.operators.groups import name_categories
+from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.groupby import maxima, named_rows, sums
+from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
@@ -170,9 +171,7 @@ def _add_products(
 def _add_copies(trace: Trace, found: Graph, chain: I64) -> None:
     """Add copies inside of an operator around one of the products: fused kernels take strides."""
     ops = trace.ops
-    is_product = named_rows(
-        trace.strings, ops.name, lambda name: kind_of(name, trace.vendor) == "gemm"
-    )
+    is_product = name_categories(trace)[ops.name] == KINDS.index("gemm")
     around = call_tree.around(ops.parent, ops.parent[found.nodes.op], is_product)
     owner = np.full(len(ops) + 1, -1, np.int64)
     inside = (chain >= 0) & (around != NONE) & (found.nodes.role == PRODUCT)

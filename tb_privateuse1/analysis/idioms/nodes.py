@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.list_types import types_by_shape, with_types
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.analysis.work.related_calls import named
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import positions, range_rows, sums_before
 from tb_privateuse1.trace.device_times import is_on_host_alone
@@ -111,9 +112,7 @@ class _Call(Struct, frozen=True):
 
 def operators_named(trace: Trace, *words: str) -> Bools:
     """Return which rows of ``trace.ops`` have a reduced name that is one of these."""
-    return groupby.named_rows(
-        trace.strings, trace.ops.name, lambda name: reduced_name(name) in words
-    )
+    return groupby.rows_of(np.append(named(trace, frozenset(words)), False), trace.ops.name)
 
 
 @memoize

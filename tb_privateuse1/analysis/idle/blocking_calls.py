@@ -10,6 +10,7 @@ from tb_privateuse1.analysis.threads.clock_slack import WAITED_NS, clock_slack_n
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.columns import flag_names, lookup
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MEMCPY, MISSING, SYNC, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -17,6 +18,7 @@ _READS = ("aten::_local_scalar_dense", "aten::nonzero")
 """Not every backend records the call in which these operators wait."""
 
 
+@memoize
 def blocking_names(trace: Trace) -> Bools:
     """Return by string of the trace whether it names a call that waits for the device."""
     return _looked_up(trace, range(len(trace.strings)))
@@ -35,6 +37,7 @@ def blocking_calls(trace: Trace) -> Bools:
     return _named_waits(trace) | blocking_copies(trace)
 
 
+@memoize
 def _named_waits(trace: Trace) -> Bools:
     launches = trace.launches
     used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()

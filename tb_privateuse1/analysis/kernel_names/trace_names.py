@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tb_privateuse1.analysis.kernel_names.readable_name import display_name
+from tb_privateuse1.trace.columns import mask_of
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import Bools
+from tb_privateuse1.trace.table import I64, Bools
 
 
-class DisplayNames(Mapping[int, str]):
+class DisplayNames:
     """Display names of strings that name kernels, where they differ, by the strings' numbers.
 
-    A name is read when it is asked for: a recording can have a hundred thousand, a page shows few.
+    A name is read when it is asked for: a recording can have a million, a page shows few. No
+    mapping, as the memory budget would read all names of one to know its size.
     """
 
-    def __init__(self, strings: Sequence[str], kernels: frozenset[int]) -> None:
+    def __init__(self, strings: Sequence[str], kernels: I64) -> None:
         self._strings = strings
-        self._kernels = kernels
+        self._is_kernel = mask_of(kernels, len(strings))
 
-    def __getitem__(self, number: int) -> str:
-        if number in self._kernels:
-            full = self._strings[number]
-            if (shown := display_name(full)) != full:
-                return shown
-        raise KeyError(number)
+    def get(self, number: int) -> str | None:
+        """Return the display name of a string of the trace, or None."""
+        if number < 0 or not self._is_kernel[number]:
+            return None
+        full = self._strings[number]
+        shown = display_name(full)
+        return shown if shown != full else None
 
-    def __iter__(self) -> Iterator[int]:
-        return (number for number in sorted(self._kernels) if number in self)
+    def __contains__(self, number: int) -> bool:
+        return self.get(number) is not None
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+    def items(self) -> Iterator[tuple[int, str]]:
+        """Yield all numbers, in order, with their display names: this reads every name."""
+        for number in np.flatnonzero(self._is_kernel).tolist():
+            if (shown := self.get(number)) is not None:
+                yield number, shown
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self._is_kernel.nbytes
 
 
 @memoize
 def display_names(trace: Trace) -> DisplayNames:
     """Return the display names of the trace's strings that have another one, by their number."""
-    used = np.unique(trace.kernels.name)
-    return DisplayNames(trace.strings, frozenset(used[used >= 0].tolist()))
+    return DisplayNames(trace.strings, distinct_values(trace.kernels.name))
 
 
 def name_fields(full: str, *, kernel: bool) -> dict[str, Any]:

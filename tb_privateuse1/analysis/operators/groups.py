@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.operators import kinds_of_work, module_of
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.columns import flag_names, lookup
 from tb_privateuse1.trace.groupby import distinct_values, maxima, minima
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -40,6 +41,7 @@ def group_columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.int
             return (name_categories(trace)[name],)
 
 
+@memoize
 def name_categories(trace: Trace) -> I32:
     """Return the index in ``kinds_of_work.KINDS`` of each string that names an operator or kernel.
 

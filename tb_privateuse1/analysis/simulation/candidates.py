@@ -10,6 +10,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER
 from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS
 from tb_privateuse1.analysis.operators import kinds_of_work
+from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.simulation import scopes
 from tb_privateuse1.analysis.simulation.changes import Kind
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
@@ -69,10 +70,11 @@ def _candidates(trace: Trace, path: Path) -> Iterator[tuple[Kind, str, int]]:
     outer = _outermost(trace, row[known])
     around = dict(_sums(trace.ops.name[outer], spent[known]))
     works: dict[str, int] = {}
+    kinds = name_categories(trace)
     for n in {**inner, **around}:
         yield "operator", trace.text(n), max(inner.get(n, 0), around.get(n, 0))
     for n, ns in inner.items():
-        kind = kinds_of_work.kind_of(trace.text(n), trace.vendor)
+        kind = kinds_of_work.KINDS[kinds[n]]
         works[kind] = works.get(kind, 0) + ns
     for word, ns in works.items():
         yield "category", word, ns

@@ -20,7 +20,8 @@ from tb_privateuse1.analysis.simulation import delays, node_order
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, join_pieces, with_classes
 from tb_privateuse1.analysis.simulation.replay import NEVER
-from tb_privateuse1.trace.columns import lookup, positions
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import lookup, positions, range_rows
 from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -34,30 +35,20 @@ _OF_DELAY = np.array([
 _PYTHON = NUMBER["python"]
 """The mark of the host's own time."""
 
+_BATCH_NODES = 1 << 20
+"""Nodes of steps that are walked at once: some 50 MB."""
+
 _END = np.iinfo(np.int64).max
 
 
 def find_critical_path(trace: Trace, graph: Graph) -> Path:
     """Return the critical path of every step."""
-    steps, n = trace.steps, len(graph.time_ns)
+    steps = trace.steps
     binding, by = _binding(trace, graph)
     last = _lasts(graph, steps.end_ns)
     rows = np.flatnonzero((last != NONE) & (steps.end_ns > steps.start_ns))
-    order = np.argsort(graph.time_ns, kind="stable")
-    sorted_ = graph.time_ns[order]
-    low = np.searchsorted(sorted_, steps.start_ns, side="right")
-    high = np.searchsorted(sorted_, steps.end_ns, side="right")
-    place = np.full(n + 1, NONE)  # nodes without dependencies read the last one
-    paths = [np.empty(0, np.int64)]
-    for done, row in enumerate(rows.tolist()):
-        checkpoint(done, len(rows))
-        near = np.append(order[low[row] : high[row]], last[row])
-        place[near] = np.arange(len(near))
-        local = place[binding[near]]
-        place[near] = NONE
-        paths.append(near[node_order.ancestors(local, np.array([len(near) - 1]))])
-    path = np.concatenate(paths)
-    step = np.repeat(rows, [len(one) for one in paths[1:]])
+    path, step = _paths(graph, binding, last[rows], steps.start_ns[rows], steps.end_ns[rows])
+    step = rows[step]
     nodes = _Nodes(path, step, binding[path], by[path])
     found = join_pieces([
         _pieces(trace, graph, nodes),
@@ -66,6 +57,35 @@ def find_critical_path(trace: Trace, graph: Graph) -> Path:
     ])  # fmt: skip
     found = _clipped(found, steps.start_ns[found.step], steps.end_ns[found.step])
     return with_classes(trace, found)
+
+
+def _paths(graph: Graph, binding: I64, last: I64, start: I64, end: I64) -> tuple[I64, I64]:
+    """Return the nodes on the way back from the last one of each step, and the index of its step.
+
+    A way stays within its step. Many short steps are walked at once.
+    """
+    order = np.argsort(graph.time_ns, kind="stable")
+    place = np.full(len(order) + 1, NONE)  # nodes without dependencies read the last one
+    place[order] = np.arange(len(order))
+    low, high = (np.searchsorted(graph.time_ns[order], at, side="right") for at in (start, end))
+    size = high - low + 1  # and the last one, which may be later
+    batch = (np.cumsum(size) - size) // _BATCH_NODES
+    paths = [np.empty(0, np.int64)]
+    steps = [np.empty(0, np.int64)]
+    for number, own in groupby.split_by_value(batch):
+        checkpoint(number, int(batch[-1]) + 1)
+        step, row = range_rows(low[own], size[own])
+        ends = np.cumsum(size[own]) - 1
+        near = order[np.minimum(row, len(order) - 1)]
+        near[ends] = last[own]
+        before = place[binding[near]]
+        inside = (before >= low[own][step]) & (before < high[own][step])
+        local = np.where(inside, before - row + np.arange(len(row)), NONE)
+        local = np.where(before == place[last[own]][step], ends[step], local)
+        found = node_order.ancestors(local, ends, int(size[own].max()))
+        paths.append(near[found])
+        steps.append(own[step[found]])
+    return np.concatenate(paths), np.concatenate(steps)
 
 
 def _binding(trace: Trace, graph: Graph) -> tuple[I64, I64]:

@@ -16,7 +16,14 @@ from tb_privateuse1.analysis.simulation import stream_edges
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup, mask_of
+from tb_privateuse1.trace.columns import (
+    flag_names,
+    latest_not_after,
+    lookup,
+    mask_of,
+    previous,
+    starts_run,
+)
 from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.intervals import Lanes, lanes
 from tb_privateuse1.trace.model import MEMCPY, NONE, Frames, Kernels, Launches, Ops, Trace
@@ -142,9 +149,10 @@ def _held_by_stream(trace: Trace) -> Bools:
 def _stream_free_ns(kernels: Kernels) -> I64:
     """Return when the stream of each activity has ended all earlier ones; at least 0."""
     free = np.zeros(len(kernels), np.int64)
-    for _, rows in groupby.split_by_value(kernels.lane):
-        ends = np.maximum.accumulate(kernels.end_ns[rows])
-        free[rows[1:]] = np.maximum(ends[:-1], 0)
+    rows = np.argsort(kernels.lane, kind="stable")
+    lane = kernels.lane[rows].astype(np.int64)
+    ended = previous(intervals.running_max(kernels.end_ns[rows], lane), 0)
+    free[rows] = np.where(starts_run(lane), 0, np.maximum(ended, 0))
     return free
 
 
@@ -285,7 +293,8 @@ def _awaited(
     whole = flag_names(trace.strings, _WHOLE_DEVICE.search)[lookup(launches.name, launch, NONE)]
     full = np.flatnonzero(queued)
     full_by_lane = {lane: full[at] for lane, at in groupby.split_by_value(kernels.lane[own[full]])}
-    for lane, rows in groupby.split_by_value(kernels.lane):
+    on_lanes = kernels.lane if len(others) or len(full) else kernels.lane[:0]
+    for lane, rows in groupby.split_by_value(on_lanes):
         ends = np.maximum.accumulate(kernels.end_ns[rows])
         before = np.searchsorted(np.maximum.accumulate(known_ns[rows]), start[others], "right")
         done = np.searchsorted(ends, end[others], side="right")

@@ -66,17 +66,18 @@ def _sorted_nodes(nodes: I64, source: I64, target: I64) -> tuple[I64, Bools]:
     return nodes[np.argsort(rank)], rank[of[0]] < rank[of[1]]
 
 
-def ancestors(binding: I64, ends: I64) -> I64:
+def ancestors(binding: I64, ends: I64, longest: int | None = None) -> I64:
     """Return the nodes on the way back from each of ``ends``.
 
-    ``binding`` is the previous node of each, ``NONE`` for the last one.
+    ``binding`` is the previous node of each, ``NONE`` for the last one. No way has more than
+    ``longest`` nodes, by default all of them.
     """
     n = len(binding)
     jump = np.append(np.where(binding >= 0, binding, n), n)
     reached = np.zeros(n + 1, np.bool_)
     reached[ends] = True
     # Pointer doubling: in steps of 1, 2, 4, …; no way is longer than n.
-    for _ in range(n.bit_length()):
+    for _ in range((n if longest is None else longest).bit_length()):
         reached[jump[reached]] = True
         jump = jump[jump]
     return np.flatnonzero(reached[:n])

@@ -61,6 +61,8 @@ def _awaited(trace: Trace, launched_ns: I64, waits: EventWaits) -> I64:
 def _by_lane(trace: Trace, launched_ns: I64, lane: I32) -> list[tuple[I64, I64, I64]]:
     """Return by lane: the waits for it, its activities, and when each of these was launched."""
     waiting = dict(groupby.split_by_value(lane))
+    if not waiting:
+        return []
     return [
         (waiting[one], rows, np.maximum.accumulate(launched_ns[rows]))
         for one, rows in groupby.split_by_value(trace.kernels.lane)

@@ -68,14 +68,18 @@ def stream_gaps(
     activity of the graph ended in between, on another stream.
     """
     before = np.full(len(kernels), NONE)
-    for _, left in groupby.split_by_value(kernels.lane):
-        rows = left
+    lane, start, end = kernels.lane, kernels.start_ns, kernels.end_ns
+    by_lane = np.argsort(lane, kind="stable")
+    for axis in intervals.lanes((lane, start), (lane, end)):
+        rows = by_lane[axis.has(lane[by_lane])]
         for _ in range(_ROUNDS):
             if not len(rows):
                 break
-            late = intervals.overlapping(kernels.start_ns[rows], kernels.end_ns[rows])
+            places = (axis.place(lane[rows], one[rows]) for one in (start, end))
+            late = intervals.overlapping(*places)
             own = rows[~late]
-            before[own[1:]] = own[:-1]
+            same = lane[own[1:]] == lane[own[:-1]]
+            before[own[1:][same]] = own[:-1][same]
             rows = rows[late]
     has = np.flatnonzero(before >= 0)
     pause = kernels.start_ns[has] - kernels.end_ns[before[has]]

@@ -77,7 +77,7 @@ def _late_waits(trace: Trace) -> I64:
     long = launches.end_ns - launches.start_ns >= WAITED_NS
     wait = np.flatnonzero(named & ~started & long)
     nearest = np.full(len(wait), np.iinfo(np.int64).max)
-    rows = np.flatnonzero(kernels.launch >= 0)
+    rows = np.flatnonzero(kernels.launch >= 0) if len(wait) else wait
     for _, of_lane in groupby.split_by_value(kernels.lane[rows]):
         lane = rows[of_lane]
         called = launches.start_ns[kernels.launch[lane]]

@@ -18,10 +18,11 @@ from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.analysis.work import registry
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import known_call, read_call
+from tb_privateuse1.analysis.work.related_calls import named
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.columns import containing, previous
-from tb_privateuse1.trace.groupby import distinct_values, group_rows, named_rows
+from tb_privateuse1.trace.columns import containing, lookup, previous
+from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -116,9 +117,7 @@ def _forward_calls(trace: Trace, steps: I64) -> _Calls:
     """Return the outermost calls with an input and a weight in the forward passes of steps."""
     ops = trace.ops
     starts, ends = _passes(trace, steps)
-    some = (ops.kind == OPERATOR) & named_rows(
-        trace.strings, ops.name, lambda name: registry.reduced_name(name) in _INPUTS
-    )
+    some = (ops.kind == OPERATOR) & lookup(named(trace, _INPUTS), ops.name, False)
     inner = (ops.parent >= 0) & some[ops.parent]
     rows = np.flatnonzero(some & ~inner & (ops.shapes >= 0))
     at = containing(starts, ends, ops.start_ns[rows])

@@ -10,7 +10,7 @@ from tb_privateuse1.analysis.work import registry
 from tb_privateuse1.analysis.work.call_work import Related
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.models import convolutions, embedding_tables
-from tb_privateuse1.trace.columns import latest_not_after, lookup
+from tb_privateuse1.trace.columns import latest_not_after, lookup, mask_of
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
@@ -19,17 +19,20 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 
 def named(trace: Trace, names: Mapping[str, object] | frozenset[str]) -> Bools:
     """Return by string of the trace whether it is the name of an operator among these."""
-    result = np.zeros(len(trace.strings), np.bool_)
-    found = [number for number, name in _reduced_names(trace) if name in names]
-    result[np.array(found, np.int64)] = True
-    return result
+    numbers, reduced = _reduced_names(trace)
+    wanted = [numbers[name] for name in names if name in numbers]
+    return lookup(mask_of(np.array(wanted, np.int64), len(numbers)), reduced, False)
 
 
 @memoize
-def _reduced_names(trace: Trace) -> list[tuple[int, str]]:
-    """Return the strings that name operators, and their reduced names."""
-    names = distinct_values(trace.ops.name).tolist()
-    return [(name, registry.reduced_name(trace.strings[name])) for name in names]
+def _reduced_names(trace: Trace) -> tuple[dict[str, int], I32]:
+    """Return the numbers of the operators' reduced names, and by string its own or ``NONE``."""
+    numbers: dict[str, int] = {}
+    reduced = np.full(len(trace.strings), NONE, np.int32)
+    for name in distinct_values(trace.ops.name).tolist():
+        word = registry.reduced_name(trace.strings[name])
+        reduced[name] = numbers.setdefault(word, len(numbers))
+    return numbers, reduced
 
 
 def _parents(trace: Trace, rows: I64) -> I32:

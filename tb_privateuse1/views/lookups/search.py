@@ -125,7 +125,7 @@ def _ranks(trace: Trace, wanted: Bools, text: str) -> I8:
     ranks = np.full(len(wanted), _NO_MATCH, np.int8)
     for i in np.flatnonzero(wanted).tolist():
         full = trace.text(i).casefold()
-        names = {full, full.rpartition("::")[2], shown.get(i, "").casefold()}
+        names = {full, full.rpartition("::")[2], (shown.get(i) or "").casefold()}
         starts = any(name.startswith(sought) for name in names)
         ranks[i] = _EXACT if sought in names else _PREFIX if starts else _SUBSTRING
     return ranks

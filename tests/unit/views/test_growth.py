@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.growth import AXES, answered
+from benchmarks.growth import answered, made
+from tb_privateuse1.analysis.kernel_names import trace_names
+from tb_privateuse1.analysis.kernel_names.readable_name import read_name
+from tb_privateuse1.trace.memory_budget import size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.diff import diff
@@ -26,7 +29,7 @@ FEW, MANY = 2_000, 6_000
 @pytest.mark.parametrize("axis", ["streams", "steps", "names", "counters", "allocations"])
 def test_answers_stay_as_large_with_three_times_the_items(axis: str) -> None:
     """By their bytes as JSON: half more, as the timeline has up to its number of rectangles."""
-    few, many = (make.trace(*AXES[axis](n)) for n in (FEW, MANY))
+    few, many = (made(axis, n) for n in (FEW, MANY))
     for view in VIEWS:
         if axis == "names" and view in PAGES:
             continue
@@ -51,12 +54,34 @@ def calls_of(view: str, trace: Trace) -> int:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("view", "most"), [("whatif", 200), ("overview", 20)])
-def test_a_thread_more_costs_few_calls(view: str, most: int) -> None:
-    """Beyond the 1,000 threads that are compared: 89 and 6 calls each, 2,200 and 120 before."""
-    answered(view, make.trace(*AXES["threads"](2)))  # imports
-    few, many = (calls_of(view, make.trace(*AXES["threads"](n))) for n in (1_500, 3_000))
+@pytest.mark.parametrize(
+    ("axis", "view", "most", "before"),
+    [
+        ("threads", "whatif", 200, 2_200),
+        ("threads", "overview", 20, 120),
+        ("streams", "whatif", 20, 137),
+        ("streams", "overview", 10, 20),
+        ("steps", "whatif", 40, 80),
+        ("names", "whatif", 50, 78),
+        ("names", "kernels", 300, 617),
+    ],
+)
+def test_an_item_more_costs_few_calls(axis: str, view: str, most: int, before: int) -> None:
+    """Beyond the 1,000 threads that are compared. ``before``: when each item had loops of its own.
+
+    The rows of ``kernels`` are bounded by its page.
+    """
+    assert most < before
+    answered(view, made(axis, 2))  # imports
+    few, many = (calls_of(view, made(axis, n)) for n in (1_500, 3_000))
     assert many - few <= 1_500 * most
+
+
+def test_the_size_of_display_names_is_known_without_reading_them() -> None:
+    shown = trace_names.display_names(made("names", 100))
+    read_name.cache_clear()
+    assert size_bytes(shown) > 100
+    assert read_name.cache_info().currsize == 0
 
 
 def stepped(count: int) -> Trace:
