@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.idioms.independent_rounds import (
     first_indices,
     independent_rounds,
 )
+from tb_privateuse1.analysis.idioms.loop_gradients import gradients_of
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_sentences, say
@@ -72,7 +73,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         how=say(
             "From the first to the last index of each loop, while the device had nothing to "
             "do, less one of the rounds; and the device's time beyond one operator for each kind "
-            "of call, while others waited for it."
+            "of call, while others waited for it. The gradients of a loop count as the loop does."
         ),
         claim=claim,
         removes=None if unknown else _removal(case, looping, work),
@@ -104,18 +105,27 @@ def _found(case: RuleContext) -> _Found:
     beside = intervals.covered_length(known, runs.ranges.start_ns, runs.ranges.end_ns) == 0
     items = items.take(items.independent)
     others = runs.ranges.take(beside)
-    ranges = Ranges(
-        thread=np.concatenate((items.thread, others.thread)),
-        start_ns=np.concatenate((items.start_ns, others.start_ns)),
-        end_ns=np.concatenate((items.end_ns, others.end_ns)),
-        independent=np.arange(len(items) + len(others)) < len(items),
-    )
-    order = np.lexsort((ranges.start_ns, ranges.thread))
-    order = order[_apart(ranges.take(order))]
-    rounds = np.concatenate((items.rounds, runs.rounds[beside]))[order]
+    loops = Ranges(items.thread, items.start_ns, items.end_ns, np.ones(len(items), np.bool_))
+    apart = _apart(loops)
+    behind, of = gradients_of(case.trace, top, loops.take(apart))
+    rounds = np.concatenate((items.rounds, runs.rounds[beside], items.rounds[apart[of]]))
+    ranges, kept = _in_order(loops, others, behind)
     rows = np.union1d(items.place, runs.rows)
     events = len(runs.rows) if len(others) else int(items.rounds.sum())
-    return _Found(ranges.take(order), rounds, rows, events)
+    return _Found(ranges, rounds[kept], rows, events)
+
+
+def _in_order(*parts: Ranges) -> tuple[Ranges, I64]:
+    """Return ranges by thread and start without those that begin in others, and which they are."""
+    whole = Ranges(
+        **{
+            name: np.concatenate([getattr(one, name) for one in parts])
+            for name, _ in parts[0].columns()
+        }
+    )
+    order = np.lexsort((whole.start_ns, whole.thread))
+    order = order[_apart(whole.take(order))]
+    return whole.take(order), order
 
 
 def _apart(ranges: Ranges) -> I64:
@@ -165,9 +175,9 @@ def _take_many_places(case: RuleContext, rows: I64, run: I64, runs: int) -> Bool
 
 def _batched(case: RuleContext, ranges: Ranges) -> Fusion | None:
     """Return what one operator for each kind of call takes away; None if that is not known."""
-    if not {"device", "links", "shapes"} <= case.has:
+    if not {"links", "shapes"} <= case.has:
         return None
-    found = batched_cost.batched(case.trace, ranges)
+    found = batched_cost.batched(case.trace, ranges, unknown_are_calls=case.is_host)
     return fusion.fuse(case, found.graph, found.kind, found.duration_ns, found.fused_ns)
 
 
@@ -211,4 +221,5 @@ RULE = Rule(
     ),
     check=check,
     needs=("operators",),
+    sees_work=True,
 )

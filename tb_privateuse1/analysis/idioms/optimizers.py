@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
-from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, graph
+from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, minima
