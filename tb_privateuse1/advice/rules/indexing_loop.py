@@ -16,10 +16,12 @@ from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
 from tb_privateuse1.analysis.idioms.independent_rounds import (
     ROUNDS,
+    IndependentRounds,
     first_indices,
     independent_rounds,
 )
 from tb_privateuse1.analysis.idioms.loop_gradients import gradients_of
+from tb_privateuse1.analysis.idioms.single_numbers import LEAST, NumberRuns, number_runs
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_sentences, say
@@ -46,15 +48,24 @@ class _Found(Struct, frozen=True):
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield loops over the items of tensors, and long runs of indices close together."""
-    found = _found(case)
+    """Yield loops over the items of tensors, runs of indices, and runs of single numbers."""
+    top = case.top_in_order
+    # A data loader indexes samples: other rules report its time.
+    top = top[case.around(top, case.named("ops", _LOADER)) < 0]
+    items = independent_rounds(case.trace, top)
+    numbers = number_runs(case.trace, top)
+    known = items.take(items.independent)
+    numbers = numbers.take(_beside(known, numbers))
+    yield from _on_items(case, _found(case, top, items, numbers))
+    yield from _on_numbers(case, top, numbers)
+
+
+def _on_items(case: RuleContext, found: _Found) -> Iterator[RuleFinding]:
+    """Yield the loops over the items of tensors."""
     if not len(found.ranges):
         return
-    ranges, share = found.ranges, 1 - 1 / found.rounds
-    looping = intervals.union(*device_bound.shorten((ranges.start_ns, ranges.end_ns), share))
-    host = case.of_host(looping)
-    work = _batched(case, ranges)
-    claim = host if work is None or host is None else intervals.merge(host, work.claim)
+    ranges = found.ranges
+    claim, removes = _saved(case, ranges, found.rounds)
     if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
         return
     # Without shapes a state that is carried from round to round looks like this, too.
@@ -76,7 +87,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "of call, while others waited for it. The gradients of a loop count as the loop does."
         ),
         claim=claim,
-        removes=None if unknown else _removal(case, looping, work),
+        removes=None if unknown else removes,
         confidence="medium",
         source=case.source(found.rows),
         lacks=case.lacks("device", "stacks", "shapes"),
@@ -94,15 +105,69 @@ def _sentences(ranges: Ranges, found: _Found, *, unknown: bool) -> Iterator[str]
         yield say("Whether a round needs the one before shows with record_shapes=True only.")
 
 
-def _found(case: RuleContext) -> _Found:
+def _on_numbers(case: RuleContext, top: I64, numbers: NumberRuns) -> Iterator[RuleFinding]:
+    """Yield runs of operators on single numbers."""
+    if not len(numbers):
+        return
+    ranges, rounds = numbers.ranges(), numbers.calls / numbers.kinds
+    behind, of = gradients_of(case.trace, top, ranges)
+    ranges, kept = _in_order(ranges, behind)
+    claim, removes = _saved(case, ranges, np.concatenate((rounds, rounds[of]))[kept])
+    if claim is None or case.share(intervals.length(claim)) < ONE_PLACE:
+        return
+    taped = bool(numbers.recorded.any())
+    yield RuleFinding(
+        title=say(
+            "Operators on single numbers: {each:,.0f} {per_step}, {share} of the time",
+            each=int(numbers.calls.sum()) / max(len(case.steps), 1),
+            per_step=case.per_step,
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{runs:,} runs of {calls:,} operators each compute with one number at a time. An "
+            "operator takes some microseconds for one number, and about as long for hundreds. A "
+            "number of Python takes a twentieth of that.",
+            runs=len(numbers),
+            calls=int(numbers.calls.mean()),
+        ),
+        events=int(numbers.calls.sum()),
+        evidence=case.examples("ops", numbers.first.astype(np.int64)),
+        how=say(
+            "From the first to the last of these operators in a row, while the device had nothing "
+            "to do, and the device's time, less one call of each kind."
+        ),
+        claim=claim,
+        removes=removes,
+        confidence="low" if taped else "medium",
+        source=case.source(numbers.first.astype(np.int64)),
+        lacks=case.lacks("device", "stacks"),
+        fix=_OF_NUMBERS_WITH_GRADIENTS if taped else _OF_NUMBERS,
+        code=_VECTORS,
+    )
+
+
+def _saved(
+    case: RuleContext, ranges: Ranges, rounds: np.ndarray
+) -> tuple[intervals.Set | None, Scope]:
+    """Return the time of all rounds of some ranges but one, and its removal."""
+    share = 1 - 1 / rounds
+    looping = intervals.union(*device_bound.shorten((ranges.start_ns, ranges.end_ns), share))
+    host, work = case.of_host(looping), _batched(case, ranges)
+    claim = host if work is None or host is None else intervals.merge(host, work.claim)
+    return claim, _removal(case, looping, work)
+
+
+def _beside(ranges: IndependentRounds | NumberRuns, others: Ranges | NumberRuns) -> Bools:
+    """Return which of some ranges share no time with others."""
+    taken = intervals.union(ranges.start_ns, ranges.end_ns)
+    apart: Bools = intervals.covered_length(taken, others.start_ns, others.end_ns) == 0
+    return apart
+
+
+def _found(case: RuleContext, top: I64, items: IndependentRounds, numbers: NumberRuns) -> _Found:
     """Return the loops of both kinds; a range that several loops share counts once."""
-    top = case.top_in_order
-    # A data loader indexes samples: other rules report its time.
-    loading = case.around(top, case.named("ops", _LOADER)) >= 0
-    items = independent_rounds(case.trace, top[~loading])
-    runs = _runs(case, top, np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading))
-    known = intervals.union(items.start_ns, items.end_ns)
-    beside = intervals.covered_length(known, runs.ranges.start_ns, runs.ranges.end_ns) == 0
+    runs = _runs(case, top, np.flatnonzero(case.named("ops", _NAMES)[top]))
+    beside = _beside(items, runs.ranges) & _beside(numbers, runs.ranges)
     items = items.take(items.independent)
     others = runs.ranges.take(beside)
     loops = Ranges(items.thread, items.start_ns, items.end_ns, np.ones(len(items), np.bool_))
@@ -187,6 +252,25 @@ def _removal(case: RuleContext, looping: intervals.Set, work: Fusion | None) -> 
     return case.without(instants=looping, kernels=work.kernels, kernel_share=work.shares)
 
 
+_OF_NUMBERS = say(
+    "Compute for all elements at once: a loop over what depends on each other, such as time, with "
+    "vectors of all that does not. Where every number needs the one before, take Python's numbers: "
+    "x.tolist() once, and torch.tensor of the results once."
+)
+_OF_NUMBERS_WITH_GRADIENTS = say(
+    "Compute for all elements at once: a loop over what depends on each other, such as time, with "
+    "vectors of all that does not. Where every number needs the one before, compile the function "
+    "(torch.compile): gradients need tensors."
+)
+_VECTORS = Code(
+    before=(
+        "for i in range(x.shape[1]):\n    for t in range(len(x)):\n"
+        "        last = last * decay + x[t, i]\n        y[t, i] = last"
+    ),
+    after="for t in range(len(x)):\n    last = last * decay + x[t]\n    y[t] = last",
+)
+
+
 RULE = Rule(
     name="indexing_loop",
     title=say("Loop over elements"),
@@ -195,8 +279,10 @@ RULE = Rule(
         "{rounds} or more equal rounds of operators, each on the next item of a tensor, that "
         "cannot need each other by the sizes of what they read and write; or {many} or more "
         "aten::select, slice or narrow of equal shapes in a row, at most seven operators "
-        "apart.",
+        "apart; or {numbers} or more operators on single numbers with mere views between them, "
+        "outside of torch's own functions.",
         many=_MANY,
+        numbers=LEAST,
         rounds=ROUNDS,
     ),
     why=say(

@@ -217,6 +217,14 @@ def typed_shapes(shapes: str, dtypes: str) -> Iterator[tuple[tuple[int, ...], st
                 yield tuple(one), dtype
 
 
+def has_tensor(dtypes: str) -> bool:
+    """Return whether one of the recorded types is that of a tensor that is in no list."""
+    try:
+        return any(isinstance(one, str) and _lowered(one) in _SPELLINGS for one in _list(dtypes))
+    except UnknownWork:
+        return False
+
+
 def _list(text: str) -> list[Any]:
     if len(text) > _LONGEST_TEXT:
         raise UnknownWork
