@@ -39,9 +39,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     steps = max(len(case.steps), 1)
     typical = int(np.argsort(rounds.rounds, kind="stable")[len(rounds) // 2])
-    nodes = loops.graph.nodes
     first, period = int(rounds.first[typical]), int(rounds.period[typical])
-    calls = nodes.op[first : first + period].astype(np.int64)
+    calls = loops.calls[first : first + period]
     names = [case.trace.text(name) for name in case.trace.ops.name[calls]]
     ops = work.ops()
     yield RuleFinding(
@@ -78,8 +77,8 @@ def _ranges(case: RuleContext, loops: ParameterLoops, chosen: I64) -> tuple[I64,
     """Return the start and end of loops on the host, in order, and the share that goes of each."""
     rounds, ops = loops.rounds.take(chosen), case.trace.ops
     last = rounds.first + rounds.period * rounds.rounds - 1
-    begin = ops.start_ns[loops.graph.nodes.op[rounds.first]]
-    end = ops.end_ns[loops.graph.nodes.op[last]]
+    begin = ops.start_ns[loops.calls[rounds.first]]
+    end = ops.end_ns[loops.calls[last]]
     order = np.argsort(begin, kind="stable")
     return begin[order], end[order], (1 - 1 / rounds.rounds)[order]
 

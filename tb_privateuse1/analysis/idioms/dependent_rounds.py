@@ -8,7 +8,9 @@ from collections import Counter
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import Graph, operators_named, working_graph
+from tb_privateuse1.analysis.idioms.nodes import Graph, working_graph
+from tb_privateuse1.analysis.operators.groups import name_categories
+from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, sums_before
@@ -16,23 +18,23 @@ from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
-_COPIES = ("copy", "_copy_from")
+COPIES = ("copy", "_copy_from")
 
 _LAYERS = re.compile("addmm|linear|norm|convolution")
 """Operators whose vectors are parameters: a bias may have as many bytes as one row."""
 
 
-def called_copies(trace: Trace, found: Graph, top: I64) -> Bools:
-    """Return a flag per node: it is a copy that the program calls itself.
+def called_copies(trace: Trace, found: Graph, top: I64, callers: Bools) -> Bools:
+    """Return a flag per node: it is a copy, and a chosen operator of the program is its caller.
 
     Such a one may keep a state in a tensor. Other operators copy inside of them, too. ``top`` are
-    the operators that no other one called.
+    the operators that no other one called; ``callers`` are flags of ``trace.ops``.
     """
-    ops, is_top = trace.ops, mask_of(top, len(trace.ops))
-    copies = found.named(*_COPIES)
+    copies = found.named(*COPIES)
     rows = np.flatnonzero(copies)
-    outermost = call_tree.around(ops.parent, found.nodes.op[rows], is_top)
-    copies[rows] = lookup(operators_named(trace, *_COPIES), outermost, False)
+    is_top = mask_of(top, len(trace.ops))
+    outermost = call_tree.around(trace.ops.parent, found.nodes.op[rows], is_top)
+    copies[rows] = lookup(callers, outermost, False)
     return copies
 
 
@@ -48,7 +50,8 @@ class Dependence:
 
     @functools.cached_property
     def _copied(self) -> Bools:
-        return called_copies(self._trace, self._found, self._top)
+        own = name_categories(self._trace) == KINDS.index("copy")
+        return called_copies(self._trace, self._found, self._top, own[self._trace.ops.name])
 
     def is_recurrent(
         self, thread: int, start_ns: int, end_ns: int, items: dict[int, tuple[int, int]]
