@@ -138,7 +138,8 @@ def _on_numbers(case: RuleContext, top: I64, numbers: NumberRuns) -> Iterator[Ru
         ),
         claim=claim,
         removes=removes,
-        confidence="low" if taped else "medium",
+        # What other code gives, one number after the other, may have to be one.
+        confidence="low" if taped or numbers.given.any() else "medium",
         source=case.source(numbers.first.astype(np.int64)),
         lacks=case.lacks("device", "stacks"),
         fix=_OF_NUMBERS_WITH_GRADIENTS if taped else _OF_NUMBERS,

@@ -11,6 +11,7 @@ import re
 import numpy as np
 
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
+from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.operators import library_frames
 from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
@@ -32,7 +33,8 @@ class NumberRuns(Table, frozen=True):
     """Runs of operators on single numbers, on their threads.
 
     ``calls`` are those on numbers, ``kinds`` the distinct ones among them; ``first`` is a row of
-    ``trace.ops``. ``recorded`` says that autograd records the run.
+    ``trace.ops``. ``recorded`` says that autograd records the run, ``given`` that the program makes
+    new numbers about as often as it repeats itself.
     """
 
     thread: ThreadRow
@@ -42,6 +44,7 @@ class NumberRuns(Table, frozen=True):
     kinds: I64
     first: I64
     recorded: Bools
+    given: Bools
 
     def ranges(self) -> Ranges:
         """Return the runs as ranges whose rounds may need each other."""
@@ -58,15 +61,16 @@ def number_runs(trace: Trace, top: I64) -> NumberRuns:
     number, neutral = _on_numbers(trace, top)
     new = starts_run(ops.thread[top], ops.step[top]) | ~(number | neutral)
     at = np.flatnonzero(number)
-    segment = np.cumsum(new)[at]
-    begins, ends = at[starts_run(segment)], at[ends_run(segment)]
-    run = np.cumsum(starts_run(segment)) - 1
+    segment = np.cumsum(new)
+    begins, ends = at[starts_run(segment[at])], at[ends_run(segment[at])]
+    run = np.cumsum(starts_run(segment[at])) - 1
     calls = np.bincount(run, minlength=len(begins))
     rows = top[at]
     long = calls[run] >= LEAST
     distinct, _ = group_rows(run[long], ops.name[rows[long]], ops.shapes[rows[long]])
     kinds = np.bincount(run[long][distinct], minlength=len(begins))
     taped = mask_of(run[long & (ops.sequence[rows] >= 0)], len(begins))
+    made = np.bincount(segment[operators_named(trace, "lift_fresh")[top]], minlength=len(top) + 1)
     found = NumberRuns(
         thread=ops.thread[top[begins]],
         start_ns=ops.start_ns[top[begins]],
@@ -75,6 +79,7 @@ def number_runs(trace: Trace, top: I64) -> NumberRuns:
         kinds=kinds,
         first=top[begins],
         recorded=taped,
+        given=2 * made[segment[begins]] * kinds >= calls,
     ).take(np.flatnonzero(calls >= LEAST))
     return found.take(~_in_torch(trace, found)) if len(found) else found
 
