@@ -17,9 +17,10 @@ from tb_privateuse1.analysis.idioms.data_flow import flow_within
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.repeated_sequences import Rounds, find_rounds
+from tb_privateuse1.analysis.work.arguments import numbers_of_elements
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.columns import lookup, starts_run
+from tb_privateuse1.trace.columns import lookup, mask_of, starts_run
 from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -72,7 +73,8 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     _, symbol = group_rows(ops.name[calls], ops.thread[calls], ops.step[calls])
     equal = find_rounds(np.where(whole, symbol, -1), LONGEST, ROUNDS)
     changes = _changes(ops.shapes[calls], equal)
-    equal = equal.take(changes >= _CHANGES * (equal.rounds - 1) * equal.period)
+    changing = changes >= _CHANGES * (equal.rounds - 1) * equal.period
+    equal = equal.take(changing & ~_mixes_sizes(trace, calls, equal))
     loop = equal.of_rows(len(calls))
     at = np.flatnonzero(loop >= 0)
     number = np.full(len(calls), -1, np.int64)
@@ -122,6 +124,22 @@ def _changes(shapes: I32, equal: Rounds) -> I64:
     rows, period = rows[later], period[later]
     differs: Bools = shapes[rows] != shapes[rows - period]
     return np.bincount(loop[rows][differs], minlength=len(equal))
+
+
+def _mixes_sizes(trace: Trace, calls: I64, equal: Rounds) -> Bools:
+    """Return which segments have a call with tensors of two sizes, beside single numbers.
+
+    A for-each operator takes tensors of one size at each place of its lists. Rows, columns and a
+    matrix in turn are an iteration on the same tensors.
+    """
+    loop = equal.of_rows(len(calls))
+    inside = np.flatnonzero(loop >= 0)
+    mixed = named_rows(
+        trace.strings,
+        trace.ops.shapes[calls[inside]],
+        lambda text: len(numbers_of_elements(text)) > 1,
+    )
+    return mask_of(loop[inside[mixed]], len(equal))
 
 
 def _together_ns(trace: Trace, found: Graph, loop: I64, number: I64, count: int) -> I64:

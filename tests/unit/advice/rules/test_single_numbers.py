@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def by_element(run: TrainingProgram, *, made: bool = False, taped: bool = False)
             run.op("aten::copy_", 3, **recorded(NUMBER, NUMBER, "False"))
 
 
-def _tape(run: TrainingProgram, taped: bool) -> dict[str, int]:
+def _tape(run: TrainingProgram, taped: bool) -> dict[str, Any]:
     run.sequence += taped
     return {"Sequence number": run.sequence} if taped else {}
 

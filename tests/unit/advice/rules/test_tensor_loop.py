@@ -172,3 +172,18 @@ def test_products_inside_of_a_call_are_layers() -> None:
                 run.product(64, 64, 64)
 
     assert found(RULE, program(layers).trace()) == []
+
+
+def test_rounds_that_take_rows_and_columns_in_turn_are_an_iteration() -> None:
+    """As the scales of a matrix do, each of which needs the other: sizes change, tensors do not."""
+
+    def scaled(run: SizedProgram) -> None:
+        for _ in range(16):
+            for side in (full(512, 1), full(1, 256)):
+                run.run("aten::add", full(512, 256), side, "1")
+                with run.around("aten::logsumexp", **recorded(full(512, 256), "[1]")):
+                    run.run("aten::exp", full(512, 256))
+                    run.run("aten::sum", full(512, 256), "[1]", "False", "")
+                    run.run("aten::log", full(512))
+
+    assert found(RULE, program(scaled).trace()) == []
