@@ -90,7 +90,7 @@ RULE = Rule(
     looks_for=say(
         "{rounds} or more equal rounds of at most {longest} elementwise operators, copies or "
         "reductions on tensors whose sizes change from round to round, outside of "
-        "Optimizer.step.",
+        "Optimizer.step; a round may also read a number.",
         rounds=ROUNDS,
         longest=LONGEST,
     ),
@@ -101,7 +101,8 @@ RULE = Rule(
     fix=say(
         "Call the operator for the whole list: torch._foreach_lerp_, torch._foreach_mul_, "
         "torch._foreach_norm, torch.nn.utils.clip_grad_norm_(foreach=True); or keep all "
-        "parameters in one flat tensor."
+        "parameters in one flat tensor. Gradients that are not finite make their norm so: "
+        "clip_grad_norm_(error_if_nonfinite=True) asks once."
     ),
     threshold=say(
         "{rounds} rounds and {least} of the step. Rounds on tensors of one size may be an "
