@@ -26,7 +26,7 @@ LEAST = 64
 """Operators on numbers in a row. The formulas of a step (a loss, a schedule, a step's length) have
 some tens at most; what takes an element at a time has some for each of many."""
 _ONE = re.compile(r"\[(\[(1(,\s*1)*)?\](,\s*\[(1(,\s*1)*)?\])*)?\]")
-"""Shapes of tensors of one element, and of what is no tensor."""
+"""Shapes of tensors of one element, beside inputs that are no tensors."""
 
 
 class NumberRuns(Table, frozen=True):
