@@ -164,7 +164,8 @@ def advised(
     found: list[tuple[Rule, RuleFinding]] = []
     statuses = []
     for rule in RULES.values() if rules is None else rules:
-        answer, lacks = _ask(rule, working if "work" in rule.needs else case, found)
+        by_work = rule.sees_work or "work" in rule.needs
+        answer, lacks = _ask(rule, working if by_work else case, found)
         statuses.append(RuleStatus(rule.name, rule.title, rule.cause, answer, lacks))
     savings = Savings(case)
     kept = report(case, found, savings)

@@ -16,9 +16,12 @@ from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
 from tb_privateuse1.analysis.idioms.independent_rounds import (
     ROUNDS,
+    IndependentRounds,
     first_indices,
     independent_rounds,
 )
+from tb_privateuse1.analysis.idioms.loop_gradients import gradients_of
+from tb_privateuse1.analysis.idioms.single_numbers import LEAST, NumberRuns, number_runs
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_sentences, say
@@ -45,15 +48,24 @@ class _Found(Struct, frozen=True):
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield loops over the items of tensors, and long runs of indices close together."""
-    found = _found(case)
+    """Yield loops over the items of tensors, runs of indices, and runs of single numbers."""
+    top = case.top_in_order
+    # A data loader indexes samples: other rules report its time.
+    top = top[case.around(top, case.named("ops", _LOADER)) < 0]
+    items = independent_rounds(case.trace, top)
+    numbers = number_runs(case.trace, top)
+    known = items.take(items.independent)
+    numbers = numbers.take(_beside(known, numbers))
+    yield from _on_items(case, _found(case, top, items, numbers))
+    yield from _on_numbers(case, top, numbers)
+
+
+def _on_items(case: RuleContext, found: _Found) -> Iterator[RuleFinding]:
+    """Yield the loops over the items of tensors."""
     if not len(found.ranges):
         return
-    ranges, share = found.ranges, 1 - 1 / found.rounds
-    looping = intervals.union(*device_bound.shorten((ranges.start_ns, ranges.end_ns), share))
-    host = case.of_host(looping)
-    work = _batched(case, ranges)
-    claim = host if work is None or host is None else intervals.merge(host, work.claim)
+    ranges = found.ranges
+    claim, removes = _saved(case, ranges, found.rounds)
     if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
         return
     # Without shapes a state that is carried from round to round looks like this, too.
@@ -72,10 +84,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         how=say(
             "From the first to the last index of each loop, while the device had nothing to "
             "do, less one of the rounds; and the device's time beyond one operator for each kind "
-            "of call, while others waited for it."
+            "of call, while others waited for it. The gradients of a loop count as the loop does."
         ),
         claim=claim,
-        removes=None if unknown else _removal(case, looping, work),
+        removes=None if unknown else removes,
         confidence="medium",
         source=case.source(found.rows),
         lacks=case.lacks("device", "stacks", "shapes"),
@@ -93,29 +105,93 @@ def _sentences(ranges: Ranges, found: _Found, *, unknown: bool) -> Iterator[str]
         yield say("Whether a round needs the one before shows with record_shapes=True only.")
 
 
-def _found(case: RuleContext) -> _Found:
+def _on_numbers(case: RuleContext, top: I64, numbers: NumberRuns) -> Iterator[RuleFinding]:
+    """Yield runs of operators on single numbers."""
+    if not len(numbers):
+        return
+    ranges, rounds = numbers.ranges(), numbers.calls / numbers.kinds
+    behind, of = gradients_of(case.trace, top, ranges)
+    ranges, kept = _in_order(ranges, behind)
+    claim, removes = _saved(case, ranges, np.concatenate((rounds, rounds[of]))[kept])
+    if claim is None or case.share(intervals.length(claim)) < ONE_PLACE:
+        return
+    taped = bool(numbers.recorded.any())
+    yield RuleFinding(
+        title=say(
+            "Operators on single numbers: {each:,.0f} {per_step}, {share} of the time",
+            each=int(numbers.calls.sum()) / max(len(case.steps), 1),
+            per_step=case.per_step,
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{runs:,} runs of {calls:,} operators each compute with one number at a time. An "
+            "operator takes some microseconds for one number, and about as long for hundreds. A "
+            "number of Python takes a twentieth of that.",
+            runs=len(numbers),
+            calls=int(numbers.calls.mean()),
+        ),
+        events=int(numbers.calls.sum()),
+        evidence=case.examples("ops", numbers.first.astype(np.int64)),
+        how=say(
+            "From the first to the last of these operators in a row, while the device had nothing "
+            "to do, and the device's time, less one call of each kind."
+        ),
+        claim=claim,
+        removes=removes,
+        # What other code gives, one number after the other, may have to be one.
+        confidence="low" if taped or numbers.given.any() else "medium",
+        source=case.source(numbers.first.astype(np.int64)),
+        lacks=case.lacks("device", "stacks"),
+        fix=_OF_NUMBERS_WITH_GRADIENTS if taped else _OF_NUMBERS,
+        code=_VECTORS,
+    )
+
+
+def _saved(
+    case: RuleContext, ranges: Ranges, rounds: np.ndarray
+) -> tuple[intervals.Set | None, Scope]:
+    """Return the time of all rounds of some ranges but one, and its removal."""
+    share = 1 - 1 / rounds
+    looping = intervals.union(*device_bound.shorten((ranges.start_ns, ranges.end_ns), share))
+    host, work = case.of_host(looping), _batched(case, ranges)
+    claim = host if work is None or host is None else intervals.merge(host, work.claim)
+    return claim, _removal(case, looping, work)
+
+
+def _beside(ranges: IndependentRounds | NumberRuns, others: Ranges | NumberRuns) -> Bools:
+    """Return which of some ranges share no time with others."""
+    taken = intervals.union(ranges.start_ns, ranges.end_ns)
+    apart: Bools = intervals.covered_length(taken, others.start_ns, others.end_ns) == 0
+    return apart
+
+
+def _found(case: RuleContext, top: I64, items: IndependentRounds, numbers: NumberRuns) -> _Found:
     """Return the loops of both kinds; a range that several loops share counts once."""
-    top = case.top_in_order
-    # A data loader indexes samples: other rules report its time.
-    loading = case.around(top, case.named("ops", _LOADER)) >= 0
-    items = independent_rounds(case.trace, top[~loading])
-    runs = _runs(case, top, np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading))
-    known = intervals.union(items.start_ns, items.end_ns)
-    beside = intervals.covered_length(known, runs.ranges.start_ns, runs.ranges.end_ns) == 0
+    runs = _runs(case, top, np.flatnonzero(case.named("ops", _NAMES)[top]))
+    beside = _beside(items, runs.ranges) & _beside(numbers, runs.ranges)
     items = items.take(items.independent)
     others = runs.ranges.take(beside)
-    ranges = Ranges(
-        thread=np.concatenate((items.thread, others.thread)),
-        start_ns=np.concatenate((items.start_ns, others.start_ns)),
-        end_ns=np.concatenate((items.end_ns, others.end_ns)),
-        independent=np.arange(len(items) + len(others)) < len(items),
-    )
-    order = np.lexsort((ranges.start_ns, ranges.thread))
-    order = order[_apart(ranges.take(order))]
-    rounds = np.concatenate((items.rounds, runs.rounds[beside]))[order]
+    loops = Ranges(items.thread, items.start_ns, items.end_ns, np.ones(len(items), np.bool_))
+    apart = _apart(loops)
+    behind, of = gradients_of(case.trace, top, loops.take(apart))
+    rounds = np.concatenate((items.rounds, runs.rounds[beside], items.rounds[apart[of]]))
+    ranges, kept = _in_order(loops, others, behind)
     rows = np.union1d(items.place, runs.rows)
     events = len(runs.rows) if len(others) else int(items.rounds.sum())
-    return _Found(ranges.take(order), rounds, rows, events)
+    return _Found(ranges, rounds[kept], rows, events)
+
+
+def _in_order(*parts: Ranges) -> tuple[Ranges, I64]:
+    """Return ranges by thread and start without those that begin in others, and which they are."""
+    whole = Ranges(
+        **{
+            name: np.concatenate([getattr(one, name) for one in parts])
+            for name, _ in parts[0].columns()
+        }
+    )
+    order = np.lexsort((whole.start_ns, whole.thread))
+    order = order[_apart(whole.take(order))]
+    return whole.take(order), order
 
 
 def _apart(ranges: Ranges) -> I64:
@@ -165,9 +241,9 @@ def _take_many_places(case: RuleContext, rows: I64, run: I64, runs: int) -> Bool
 
 def _batched(case: RuleContext, ranges: Ranges) -> Fusion | None:
     """Return what one operator for each kind of call takes away; None if that is not known."""
-    if not {"device", "links", "shapes"} <= case.has:
+    if not {"links", "shapes"} <= case.has:
         return None
-    found = batched_cost.batched(case.trace, ranges)
+    found = batched_cost.batched(case.trace, ranges, unknown_are_calls=case.is_host)
     return fusion.fuse(case, found.graph, found.kind, found.duration_ns, found.fused_ns)
 
 
@@ -175,6 +251,25 @@ def _removal(case: RuleContext, looping: intervals.Set, work: Fusion | None) -> 
     if work is None:
         return case.without(instants=looping)
     return case.without(instants=looping, kernels=work.kernels, kernel_share=work.shares)
+
+
+_OF_NUMBERS = say(
+    "Compute for all elements at once: a loop over what depends on each other, such as time, with "
+    "vectors of all that does not. Where every number needs the one before, take Python's numbers: "
+    "x.tolist() once, and torch.tensor of the results once."
+)
+_OF_NUMBERS_WITH_GRADIENTS = say(
+    "Compute for all elements at once: a loop over what depends on each other, such as time, with "
+    "vectors of all that does not. Where every number needs the one before, compile the function "
+    "(torch.compile): gradients need tensors."
+)
+_VECTORS = Code(
+    before=(
+        "for i in range(x.shape[1]):\n    for t in range(len(x)):\n"
+        "        last = last * decay + x[t, i]\n        y[t, i] = last"
+    ),
+    after="for t in range(len(x)):\n    last = last * decay + x[t]\n    y[t] = last",
+)
 
 
 RULE = Rule(
@@ -185,8 +280,10 @@ RULE = Rule(
         "{rounds} or more equal rounds of operators, each on the next item of a tensor, that "
         "cannot need each other by the sizes of what they read and write; or {many} or more "
         "aten::select, slice or narrow of equal shapes in a row, at most seven operators "
-        "apart.",
+        "apart; or {numbers} or more operators on single numbers with mere views between them, "
+        "outside of torch's own functions.",
         many=_MANY,
+        numbers=LEAST,
         rounds=ROUNDS,
     ),
     why=say(
@@ -211,4 +308,5 @@ RULE = Rule(
     ),
     check=check,
     needs=("operators",),
+    sees_work=True,
 )

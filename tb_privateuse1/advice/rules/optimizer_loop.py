@@ -46,15 +46,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     kinds = len(np.unique(ops.name[children]))
     removed = 1 - kinds * len(steps) / len(children)
-    spent = case.time(steps)
-    host = case.of_host(spent)
-    if host is not None:
-        host = intervals.merge(host, _before_launches(case, steps, spent))
-    claim = None if host is None else device_bound.shorten(host, removed)
-    fused = _fused(case, is_step)
-    if claim is not None:
-        later = device_time.idle_after(case, spent, removed)
-        claim = intervals.merge(claim, intervals.merge(later, device_time.claim_of(case, fused)))
+    fused, most = _fused(case, is_step)
+    claim, greatest = (_claim(case, steps, removed, one) for one in (fused, most))
     if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
         return
     per_step = len(children) / max(len(case.steps), 1)
@@ -87,10 +80,29 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         removes=case.without(
             ops=steps, share=removed, kernels=fused.rows, kernel_share=fused.shares
         ),
+        most=_times(claim, greatest),
         confidence="high",
         source=case.source(steps),
         lacks=case.lacks("device"),
     )
+
+
+def _claim(case: RuleContext, steps: I64, removed: float, fused: Slow) -> intervals.Set | None:
+    """Return the time that goes with a share of the host's calls, and with those of activities."""
+    spent = case.time(steps)
+    host = case.of_host(spent)
+    if host is None:
+        return None
+    host = intervals.merge(host, _before_launches(case, steps, spent))
+    later = device_time.idle_after(case, spent, removed)
+    freed = intervals.merge(device_bound.shorten(host, removed), later)
+    return intervals.merge(freed, device_time.claim_of(case, fused))
+
+
+def _times(claim: intervals.Set | None, greatest: intervals.Set | None) -> float:
+    """Return how many times as long the greatest claim is."""
+    likely = intervals.length(claim or intervals.EMPTY)
+    return intervals.length(greatest or intervals.EMPTY) / likely if likely else 1.0
 
 
 def _children(case: RuleContext, is_step: Bools) -> I64:
@@ -120,12 +132,16 @@ def _name(case: RuleContext, children: I64) -> str:
     return name.removesuffix(".step")
 
 
-def _fused(case: RuleContext, is_step: Bools) -> Slow:
-    """Return the updates' activities, and the share that one fused pass over all of them saves."""
+def _fused(case: RuleContext, is_step: Bools) -> tuple[Slow, Slow]:
+    """Return the updates' activities with the share that one fused pass saves, and the greatest."""
     inside = case.around(np.arange(len(is_step)), is_step) >= 0
     found = optimizers.updates(case.trace, inside & case.judged)
-    rows = np.empty(0, np.int64) if found is None else found.kernels
-    return Slow(rows, np.full(len(rows), 0.0 if found is None else found.share))
+    if found is None:
+        nothing = Slow(np.empty(0, np.int64), np.empty(0))
+        return nothing, nothing
+    rows = found.kernels
+    likely, most = (Slow(rows, np.full(len(rows), one)) for one in (found.share, found.most))
+    return likely, most
 
 
 def _before_launches(case: RuleContext, steps: I64, spent: intervals.Set) -> intervals.Set:

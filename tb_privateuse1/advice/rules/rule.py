@@ -109,6 +109,9 @@ class Rule(Struct, frozen=True):
     """The tool or document that knows this pattern."""
     check: Callable[[RuleContext], Iterable[RuleFinding]]
     needs: tuple[Need, ...] = ()
+    sees_work: bool = False
+    """It judges the operators of a host alone as work, as the need ``work`` says, and is asked of
+    recordings without any work as well."""
     precedence: Precedence = "cause"
     code: Code | None = None
     """None where the fix is no change of code."""

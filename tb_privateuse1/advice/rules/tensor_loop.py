@@ -39,9 +39,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     steps = max(len(case.steps), 1)
     typical = int(np.argsort(rounds.rounds, kind="stable")[len(rounds) // 2])
-    nodes = loops.graph.nodes
     first, period = int(rounds.first[typical]), int(rounds.period[typical])
-    calls = nodes.op[first : first + period].astype(np.int64)
+    calls = loops.calls[first : first + period]
     names = [case.trace.text(name) for name in case.trace.ops.name[calls]]
     ops = work.ops()
     yield RuleFinding(
@@ -78,8 +77,8 @@ def _ranges(case: RuleContext, loops: ParameterLoops, chosen: I64) -> tuple[I64,
     """Return the start and end of loops on the host, in order, and the share that goes of each."""
     rounds, ops = loops.rounds.take(chosen), case.trace.ops
     last = rounds.first + rounds.period * rounds.rounds - 1
-    begin = ops.start_ns[loops.graph.nodes.op[rounds.first]]
-    end = ops.end_ns[loops.graph.nodes.op[last]]
+    begin = ops.start_ns[loops.calls[rounds.first]]
+    end = ops.end_ns[loops.calls[last]]
     order = np.argsort(begin, kind="stable")
     return begin[order], end[order], (1 - 1 / rounds.rounds)[order]
 
@@ -91,7 +90,7 @@ RULE = Rule(
     looks_for=say(
         "{rounds} or more equal rounds of at most {longest} elementwise operators, copies or "
         "reductions on tensors whose sizes change from round to round, outside of "
-        "Optimizer.step.",
+        "Optimizer.step; a round may also read a number.",
         rounds=ROUNDS,
         longest=LONGEST,
     ),
@@ -102,7 +101,8 @@ RULE = Rule(
     fix=say(
         "Call the operator for the whole list: torch._foreach_lerp_, torch._foreach_mul_, "
         "torch._foreach_norm, torch.nn.utils.clip_grad_norm_(foreach=True); or keep all "
-        "parameters in one flat tensor."
+        "parameters in one flat tensor. Gradients that are not finite make their norm so: "
+        "clip_grad_norm_(error_if_nonfinite=True) asks once."
     ),
     threshold=say(
         "{rounds} rounds and {least} of the step. Rounds on tensors of one size may be an "

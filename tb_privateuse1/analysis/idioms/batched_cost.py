@@ -47,11 +47,12 @@ class Loops(Struct, frozen=True, eq=False):
     fused_ns: I64
 
 
-def batched(trace: Trace, ranges: Ranges) -> Loops:
+def batched(trace: Trace, ranges: Ranges, *, unknown_are_calls: bool) -> Loops:
     """Return what the nodes in some ranges would take as one operator for each kind of call.
 
-    Where rounds are not known to be independent, and a product may need the result of the round
-    before, the loop stays as it is.
+    Work of unknown size stays, or is that of a call alone, which one operator has once. Where
+    rounds are not known to be independent, and a product may need the result of the round before,
+    the loop stays as it is.
     """
     found = graph(trace)
     nodes = found.nodes
@@ -69,6 +70,9 @@ def batched(trace: Trace, ranges: Ranges) -> Loops:
     shared[alone], rows[alone] = 0, _TILE
     fuller = np.clip(_TILE // rows, 1, count)
     together = _together_ns(trace, found, node_kind, inside, kind, (count - 1) * shared, fuller)
+    together = np.where(
+        together != MISSING, together, duration // (count if unknown_are_calls else 1)
+    )
     one_start = duration - (count - 1) * np.minimum(start_up_ns(trace), duration // count)
     fused = np.minimum(together, one_start)
     feeds = found.reads_size(inside, nodes.written_bytes[inside])
@@ -83,8 +87,8 @@ def _together_ns(
 ) -> I64:
     """Return the time of one operator by kind, at the rates of this recording.
 
-    It moves ``less_bytes`` fewer bytes than all calls, and computes ``fuller`` times as fast. If
-    bytes are unknown, other than those of rows of a table, it takes as long as the calls take.
+    It moves ``less_bytes`` fewer bytes than all calls, and computes ``fuller`` times as fast. It is
+    ``MISSING`` if bytes are unknown, other than those of rows of a table.
     """
     kinds = len(less_bytes)
     by_kernel = lookup(node_kind, found.kernel_node, NONE)
@@ -98,11 +102,10 @@ def _together_ns(
     longest = maxima(kind, found.nodes.duration_ns[inside], kinds)
     unknown = sums(by_kernel, (rows.bytes == MISSING).astype(np.int64), kinds) > 0
     unknown &= looked_up == MISSING
-    now = sums(node_kind, found.nodes.duration_ns, kinds)
     least: I64 = np.maximum(
         np.maximum(passing, sums(by_kernel, computed, kinds) // fuller), longest
     )
-    return np.where(unknown, now, least)
+    return np.where(unknown, MISSING, least)
 
 
 def _lookup_bytes(trace: Trace, found: Graph, inside: I64, kind: I64, kinds: int) -> I64:

@@ -2,54 +2,138 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 
 import numpy as np
 
 from tb_privateuse1.analysis.idioms.nodes import Graph, working_graph
+from tb_privateuse1.analysis.operators.groups import name_categories
+from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, sums_before
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+COPIES = ("copy", "_copy_from")
 
 _LAYERS = re.compile("addmm|linear|norm|convolution")
 """Operators whose vectors are parameters: a bias may have as many bytes as one row."""
 
 
-def is_recurrent(
-    trace: Trace, thread: int, start_ns: int, end_ns: int, items: dict[int, tuple[int, int]]
-) -> bool:
-    """Return whether a round of a loop may read what the round before has written.
+def called_copies(trace: Trace, found: Graph, top: I64, callers: Bools) -> Bools:
+    """Return a flag per node: it is a copy, and a chosen operator of the program is its caller.
 
-    ``items`` are the bytes of its places and of their tensors, by the time at which it takes them.
-    A round that copies something and reads all of such a tensor keeps its state there. A read
-    takes the most recent result or place of its size that nobody has read yet. A read without one
-    may be of the round before, if that writes the size behind it. A result of unknown size is what
-    such a read takes.
+    Such a one may keep a state in a tensor. Other operators copy inside of them, too. ``top`` are
+    the operators that no other one called; ``callers`` are flags of ``trace.ops``.
     """
-    found = working_graph(trace)
-    inside = _nodes_of(found, trace, thread, start_ns, end_ns)
-    begin = trace.ops.start_ns[found.nodes.op[inside]].tolist()
-    written: list[int] = found.nodes.written_bytes[inside].tolist()
-    fresh: Counter[int] = Counter()
-    waiting = sorted((time, size) for time, (size, _) in items.items())
-    copies = found.named("copy", "_copy_from")[inside]
-    wholes = {whole for _, whole in items.values()} if copies.any() else set()
-    unexplained = []
-    for at, node in enumerate(range(inside.start, inside.stop)):
-        while waiting and waiting[0][0] <= begin[at]:
-            fresh[waiting.pop(0)[1]] += 1
-        for size in _reads(trace, found, node):
-            if size in wholes:
-                return True
-            if fresh[size]:
-                fresh[size] -= 1
-            elif MISSING in written[:at]:
-                written[written.index(int(MISSING))] = size
-            else:
-                unexplained.append((at, size))
-        if not copies[at]:  # it may be into a place: then nothing reads it
-            fresh[written[at]] += 1
-    return any({size, MISSING} & set(written[at:]) for at, size in unexplained)
+    copies = found.named(*COPIES)
+    rows = np.flatnonzero(copies)
+    is_top = mask_of(top, len(trace.ops))
+    outermost = call_tree.around(trace.ops.parent, found.nodes.op[rows], is_top)
+    copies[rows] = lookup(callers, outermost, False)
+    return copies
+
+
+class Dependence:
+    """Tells of loops in a trace whether their rounds depend on each other.
+
+    ``top`` are the operators that no other one called, by thread and start.
+    """
+
+    def __init__(self, trace: Trace, top: I64) -> None:
+        self._trace, self._top = trace, top
+        self._found = working_graph(trace)
+
+    @functools.cached_property
+    def _copied(self) -> Bools:
+        own = name_categories(self._trace) == KINDS.index("copy")
+        return called_copies(self._trace, self._found, self._top, own[self._trace.ops.name])
+
+    def is_recurrent(
+        self, thread: int, start_ns: int, end_ns: int, items: dict[int, tuple[int, int]]
+    ) -> bool:
+        """Return whether a round of a loop may read what the round before has written.
+
+        ``items`` are the bytes of its places and of their tensors, by the time at which it takes
+        them. A round that copies something and reads all of such a tensor keeps its state there. A
+        read takes the most recent result or place of its size that nobody has read yet. A read
+        without one may be of the round before, if that writes the size behind it. A result of
+        unknown size is what such a read takes.
+        """
+        found = self._found
+        inside = _nodes_of(found, self._trace, thread, start_ns, end_ns)
+        begin = self._trace.ops.start_ns[found.nodes.op[inside]].tolist()
+        written: list[int] = found.nodes.written_bytes[inside].tolist()
+        fresh: Counter[int] = Counter()
+        waiting = sorted((time, size) for time, (size, _) in items.items())
+        copies = self._copied[inside]
+        wholes = {whole for _, whole in items.values()}
+        unexplained = []
+        for at, node in enumerate(range(inside.start, inside.stop)):
+            while waiting and waiting[0][0] <= begin[at]:
+                fresh[waiting.pop(0)[1]] += 1
+            for size in _reads(self._trace, found, node):
+                if size in wholes and copies.any():
+                    return True
+                if fresh[size]:
+                    fresh[size] -= 1
+                elif MISSING in written[:at]:
+                    written[written.index(int(MISSING))] = size
+                else:
+                    unexplained.append((at, size))
+            if not copies[at]:  # it may be into a place: then nothing reads it
+                fresh[written[at]] += 1
+        carried = [one for one in unexplained if {one[1], MISSING} & set(written[one[0] :])]
+        again = {
+            size
+            for at, size in carried
+            if not fresh[size] and (size in wholes or size in written[:at])
+        }
+        if any(size not in again for _, size in carried):
+            return True
+        return not self._earlier(thread, start_ns).isdisjoint(again - wholes)
+
+    def _earlier(self, thread: int, start_ns: int) -> set[int]:
+        """Return the bytes of tensors that are read or written in the step before a loop.
+
+        A state has one to begin with. What a round reads twice has not.
+        """
+        starts, threads, steps, sizes = self._first_seen
+        before = starts < start_ns
+        own = np.flatnonzero(before & (threads == thread))
+        if not len(own):
+            return set()
+        last = own[np.argmax(starts[own])]
+        return set(sizes[before & (steps == steps[last])].tolist())
+
+    @functools.cached_property
+    def _first_seen(self) -> tuple[I64, I64, I64, I64]:
+        """Return when a size in bytes is first seen in a step: time, thread, step and size."""
+        ops, nodes, top = self._trace.ops, self._found.nodes, self._top
+        call, same = group_rows(ops.shapes[top], ops.dtypes[top])
+        read = [_sizes(self._trace, row) for row in top[call].tolist()]
+        count = np.array([len(one) for one in read], np.int64)
+        flat = np.array([size for one in read for size in one], np.int64)
+        first, _ = group_rows(same, ops.thread[top], ops.step[top])
+        place, of = range_rows(sums_before(count)[same[first]], count[same[first]])
+        rows = np.concatenate((top[first][place], nodes.op.astype(np.int64)))
+        sizes = np.concatenate((flat[of], nodes.written_bytes))
+        columns = (ops.thread[rows], ops.step[rows], sizes)
+        order = np.argsort(ops.start_ns[rows], kind="stable")
+        kept = order[group_rows(*(column[order] for column in columns))[0]]
+        thread, step, size = (column[kept].astype(np.int64) for column in columns)
+        return ops.start_ns[rows[kept]], thread, step, size
+
+
+def _sizes(trace: Trace, row: int) -> set[int]:
+    """Return the bytes of the tensors with dimensions that a call is given."""
+    call = read_call(trace, row)
+    tensors = () if call is None else call.tensors()
+    return {one.bytes for one in tensors if one.shape and one.dtype}
 
 
 def _nodes_of(found: Graph, trace: Trace, thread: int, start_ns: int, end_ns: int) -> slice:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.dependent_rounds import is_recurrent
+from tb_privateuse1.analysis.idioms.dependent_rounds import Dependence
 from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.idioms.repeated_sequences import RangeHashes, Rounds, find_rounds
 from tb_privateuse1.analysis.work.arguments import (
@@ -26,8 +26,8 @@ from tb_privateuse1.analysis.work.arguments import (
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.distinct_calls import group_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.columns import ends_run, following, lookup, mask_of
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.columns import ends_run, following, lookup, mask_of, starts_run
+from tb_privateuse1.trace.groupby import LAST, group_rows
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools, OpRow64, Table, ThreadRow
 
@@ -77,6 +77,7 @@ def independent_rounds(trace: Trace, top: I64) -> IndependentRounds:
     # Where a gradient is computed in each round, the batch is split on purpose.
     gradient = np.sort(ops.start_ns[(ops.sequence >= 0) & (ops.forward_thread > 0)], kind="stable")
     chosen, independent = [], []
+    dependence = Dependence(trace, top)
     for one in loops:
         start, end = int(ops.start_ns[top[one.first]]), int(ops.end_ns[top[one.until - 1]])
         behind = int(ops.start_ns[top[one.second]])
@@ -86,7 +87,7 @@ def independent_rounds(trace: Trace, top: I64) -> IndependentRounds:
             chosen.append(one)
             apart = one.items is not None
             independent.append(
-                apart and not is_recurrent(trace, thread, start, behind, one.items or {})
+                apart and not dependence.is_recurrent(thread, start, behind, one.items or {})
             )
     first = np.array([one.first for one in chosen], np.int64)
     length = np.array([one.until - one.first for one in chosen], np.int64)
@@ -119,7 +120,9 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
     # The last round has no place behind it that would end it.
     segments = find_rounds(symbol, _LONGEST, ROUNDS - 1)
     read = _Places(trace)
-    for i, loop in enumerate(zip(*_whole(top, anchors, hashes, segments), strict=True)):
+    begins = np.flatnonzero(starts_run(ops.thread[top], ops.step[top]))
+    edge = np.append(begins, len(top))[np.searchsorted(begins, anchors, side="right")]
+    for i, loop in enumerate(zip(*_whole(anchors, edge, hashes, segments), strict=True)):
         first, second, end, rounds = (int(one) for one in loop)
         begin, period = int(segments.first[i]), int(segments.period[i])
         places = top[anchors[begin : begin + period * int(segments.rounds[i])]]
@@ -181,17 +184,19 @@ def _parts(call: Arguments | None) -> tuple[int, int]:
 
 
 def _whole(
-    top: I64, anchors: I64, hashes: RangeHashes, segments: Rounds
+    anchors: I64, edge: I64, hashes: RangeHashes, segments: Rounds
 ) -> tuple[I64, I64, I64, I64]:
     """Return the first operator, that of the second round, the end, and the number of rounds.
 
-    All but the number are indices into ``top``.
+    All but the number are indices into the outermost operators; ``edge`` is where the step of each
+    anchor ends.
     """
     first, second = anchors[segments.first], anchors[segments.first + segments.period]
     length = second - first
     behind = segments.first + segments.period * segments.rounds
-    last = lookup(anchors, np.minimum(behind, len(anchors)), len(top))
-    fits = last + length <= len(top)
+    last_edge = edge[behind - 1]
+    last = np.minimum(lookup(anchors, behind, LAST), last_edge)
+    fits = last + length <= last_edge
     until = np.where(fits, last + length, last)
     one_more = fits & (hashes.of(last, until) == hashes.of(first, second))
     return first, second, np.where(one_more, until, last), segments.rounds + one_more

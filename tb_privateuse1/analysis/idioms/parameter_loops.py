@@ -17,8 +17,10 @@ from tb_privateuse1.analysis.idioms.data_flow import flow_within
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.repeated_sequences import Rounds, find_rounds
+from tb_privateuse1.analysis.work.arguments import numbers_of_elements
+from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of, starts_run
 from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -33,6 +35,8 @@ _CHANGES = 0.25
 """The least share of the calls whose sizes are not those of the round before: a model has several
 layers of one size in a row, but not all."""
 _FILLS = ("zero", "fill")
+_READS = re.compile(r"^aten::(item|is_nonzero|_local_scalar_dense)$")
+"""Operators that give the program a number, on a device by a copy."""
 _NO_LOOPS = re.compile(rf"::_(foreach|fused)_|^{ACCUMULATE}$")
 """What runs one operator per tensor for another reason: an operator on a list of tensors whose
 kernel the backend lacks, and autograd, which adds up each gradient where it is ready."""
@@ -41,10 +45,12 @@ kernel the backend lacks, and autograd, which adds up each gradient where it is 
 class ParameterLoops(Struct, frozen=True, eq=False):
     """The loops, the loop of each node of the graph (-1: none), and each one's device time.
 
+    ``rounds`` are of calls of the program: ``calls`` are their rows of ``trace.ops``.
     ``fused_ns`` is the time of one operator that does a whole round for all tensors.
     """
 
     graph: Graph
+    calls: I64
     rounds: Rounds
     loop: I64
     duration_ns: I64
@@ -55,24 +61,50 @@ class ParameterLoops(Struct, frozen=True, eq=False):
 def parameter_loops(trace: Trace) -> ParameterLoops:
     """Return the loops over tensors of various sizes, outside of the optimizers of torch."""
     found = graph(trace)
-    nodes = found.nodes
-    usable = np.isin(nodes.role, FUSIBLE) & nodes.known & ~nodes.in_optimizer
-    usable &= ~found.named(*_FILLS)  # the rule on zeroed gradients has these
+    nodes, ops = found.nodes, trace.ops
+    calls, call = _calls(trace, nodes.op)
+    reads = named_rows(trace.strings, ops.name[calls], _READS.match)
+    usable = np.isin(nodes.role, FUSIBLE) | reads[call]
+    usable &= nodes.known & ~nodes.in_optimizer
     usable &= ~_in_no_loop(trace, nodes.op)  # other rules have these
-    _, symbol = group_rows(nodes.word, nodes.thread, nodes.step)
-    equal = find_rounds(np.where(usable, symbol, -1), LONGEST, ROUNDS)
-    loop = equal.of_rows(len(nodes))
-    changes = _changes(found, equal, loop)
+    whole = np.bincount(call[~usable], minlength=len(calls)) == 0
+    # The rule on zeroed gradients has these.
+    whole &= ~named_rows(trace.strings, ops.name[calls], _is_fill)
+    _, symbol = group_rows(ops.name[calls], ops.thread[calls], ops.step[calls])
+    equal = find_rounds(np.where(whole, symbol, -1), LONGEST, ROUNDS)
+    changes = _changes(ops.shapes[calls], equal)
     changing = changes >= _CHANGES * (equal.rounds - 1) * equal.period
-    equal = equal.take(changing & ~_in_one_call(trace, nodes.op, equal))
-    loop = equal.of_rows(len(nodes))
+    equal = equal.take(changing & ~_mixes_sizes(trace, calls, equal))
+    loop = equal.of_rows(len(calls))
+    at = np.flatnonzero(loop >= 0)
+    number = np.full(len(calls), -1, np.int64)
+    number[at] = loop[at] * len(calls) + (at - equal.first[loop[at]]) // equal.period[loop[at]]
     return ParameterLoops(
         graph=found,
+        calls=calls,
         rounds=equal,
-        loop=loop,
-        duration_ns=sums(loop, nodes.duration_ns, len(equal)),
-        fused_ns=_together_ns(trace, found, equal, loop),
+        loop=loop[call],
+        duration_ns=sums(loop[call], nodes.duration_ns, len(equal)),
+        fused_ns=_together_ns(trace, found, loop[call], number[call], len(equal)),
     )
+
+
+def _calls(trace: Trace, op: I32) -> tuple[I64, I64]:
+    """Return the outermost operators of torch around some, in their order, and the one of each.
+
+    An operator that is in none of torch's counts itself. What one calls may depend on sizes, so
+    that calls of the program alone are equal in each round.
+    """
+    ops = trace.ops
+    own = call_tree.starts_with(trace, "aten::")[ops.name]
+    around = call_tree.around(ops.parent, op, own & ~lookup(own, ops.parent, False))
+    around = np.where(around >= 0, around, op)
+    begins = starts_run(around)
+    return around[begins].astype(np.int64), np.cumsum(begins) - 1
+
+
+def _is_fill(name: str) -> bool:
+    return reduced_name(name) in _FILLS
 
 
 def _in_no_loop(trace: Trace, rows: I32) -> Bools:
@@ -83,42 +115,44 @@ def _in_no_loop(trace: Trace, rows: I32) -> Bools:
     return inside
 
 
-def _in_one_call(trace: Trace, op: I32, equal: Rounds) -> Bools:
-    """Return the segments that run inside of one of torch's operators: no program can change it.
-
-    An equal call beside it may count as part of the first round or the last.
-    """
-    ops = trace.ops
-    own = call_tree.starts_with(trace, "aten::")[ops.name]
-    outermost = own & ~lookup(own, ops.parent, False)
-    inner = (equal.first + equal.period, equal.first + equal.period * (equal.rounds - 1) - 1)
-    begin, end = (call_tree.around(ops.parent, op[at], outermost) for at in inner)
-    found: Bools = (begin >= 0) & (begin == end)
-    return found
-
-
-def _changes(found: Graph, equal: Rounds, loop: I64) -> I64:
+def _changes(shapes: I32, equal: Rounds) -> I64:
     """Return how many calls of each segment have other sizes than a round before."""
+    loop = equal.of_rows(len(shapes))
     rows = np.flatnonzero(loop >= 0)
     period, first = equal.period[loop[rows]], equal.first[loop[rows]]
     later = rows - first >= period
     rows, period = rows[later], period[later]
-    differs: Bools = found.nodes.call[rows] != found.nodes.call[rows - period]
+    differs: Bools = shapes[rows] != shapes[rows - period]
     return np.bincount(loop[rows][differs], minlength=len(equal))
 
 
-def _together_ns(trace: Trace, found: Graph, equal: Rounds, loop: I64) -> I64:
+def _mixes_sizes(trace: Trace, calls: I64, equal: Rounds) -> Bools:
+    """Return which segments have a call with tensors of two sizes, beside single numbers.
+
+    A for-each operator takes tensors of one size at each place of its lists. Rows, columns and a
+    matrix in turn are an iteration on the same tensors.
+    """
+    loop = equal.of_rows(len(calls))
+    inside = np.flatnonzero(loop >= 0)
+    mixed = named_rows(
+        trace.strings,
+        trace.ops.shapes[calls[inside]],
+        lambda text: len(numbers_of_elements(text)) > 1,
+    )
+    return mask_of(loop[inside[mixed]], len(equal))
+
+
+def _together_ns(trace: Trace, found: Graph, loop: I64, number: I64, count: int) -> I64:
     """Return the time of one operator on all tensors of each segment.
 
-    It starts once and reads no result of its own: each call takes its share of bytes from outside,
-    of its time beyond the start-up. At the memory's rate it may take less.
+    ``loop`` and ``number`` are the segment and the round of each node. It starts once and reads no
+    result of its own: each call takes its share of bytes from outside, of its time beyond the
+    start-up. At the memory's rate it may take less.
     """
     nodes, rate = found.nodes, reachable(trace).memory
-    rows, count = np.flatnonzero(loop >= 0), len(equal)
+    rows = np.flatnonzero(loop >= 0)
     at = loop[rows]
-    each = np.full(len(nodes), -1, np.int64)
-    each[rows] = at * len(nodes) + (rows - equal.first[at]) // equal.period[at]
-    flow = flow_within(found, each)
+    flow = flow_within(found, number)
     outside = (flow.external_read_bytes + flow.external_written_bytes)[rows]
     own = sums(found.reads.node, found.reads.bytes, len(nodes))[rows] + nodes.written_bytes[rows]
     now = nodes.duration_ns[rows]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.dependent_rounds import COPIES, called_copies
 from tb_privateuse1.analysis.idioms.independent_rounds import independent_rounds, place_bytes
-from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph
+from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph, operators_named
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import containing_by, maxima, minima, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, MaybeOpRow, Table, ThreadRow
@@ -68,9 +69,7 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
     ahead = _ordered(ahead)
     of = _of_nodes(trace, found, ahead)
     caches = np.zeros(len(ahead) + 1, np.bool_)
-    # Only what the program calls itself is one: operators copy inside of them, too.
-    called = mask_of(top, len(trace.ops))[found.nodes.op]
-    caches[of[found.named("copy", "_copy_from") & called & (of >= 0)]] = True
+    caches[of[called_copies(trace, found, top, operators_named(trace, *COPIES)) & (of >= 0)]] = True
     products = np.zeros(len(ahead) + 1, np.bool_)
     products[of[(found.nodes.role == PRODUCT) & (of >= 0)]] = True
     ahead = ahead.take(np.flatnonzero(products[:-1] & ~caches[:-1] & (ahead.item_bytes > 0)))

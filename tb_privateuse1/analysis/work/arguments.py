@@ -217,6 +217,28 @@ def typed_shapes(shapes: str, dtypes: str) -> Iterator[tuple[tuple[int, ...], st
                 yield tuple(one), dtype
 
 
+def numbers_of_elements(shapes: str) -> set[int]:
+    """Return the numbers of elements of recorded tensors that have several and are in no list."""
+    try:
+        dims = _list(shapes)
+    except UnknownWork:
+        return set()
+    found = {
+        math.prod(one)
+        for one in dims
+        if isinstance(one, list) and all(type(size) is int for size in one)
+    }
+    return found - {1}
+
+
+def has_tensor(dtypes: str) -> bool:
+    """Return whether one of the recorded types is that of a tensor that is in no list."""
+    try:
+        return any(isinstance(one, str) and _lowered(one) in _SPELLINGS for one in _list(dtypes))
+    except UnknownWork:
+        return False
+
+
 def _list(text: str) -> list[Any]:
     if len(text) > _LONGEST_TEXT:
         raise UnknownWork

@@ -9,7 +9,7 @@ import pytest
 from tb_privateuse1.advice.rules.elementwise_chain import RULE as CHAIN
 from tb_privateuse1.advice.rules.tensor_loop import RULE
 from tests.support.program import found
-from tests.support.sized import SizedProgram, Tensor, full
+from tests.support.sized import SizedProgram, Tensor, full, recorded
 
 PARAMETERS = [full(256, 1024), full(256), full(256, 256), full(256)] * 8
 
@@ -145,3 +145,45 @@ def test_gradients_that_autograd_adds_up_are_fine() -> None:
                 run.run("aten::add_", tensor, tensor, host=1)
 
     assert found(RULE, program(backward).trace()) == []
+
+
+def checked(run: SizedProgram) -> None:
+    """Each gradient is searched; for a small one the search calls another operator inside."""
+    for tensor in PARAMETERS:
+        run.run("aten::isnan", tensor)
+        run.run("aten::any", tensor)
+        run.op("aten::is_nonzero", 1, **recorded(full()))
+        with run.around("aten::isinf", **recorded(tensor)):
+            run.run("aten::abs", tensor, host=1)
+            if tensor[0] != (256,):
+                run.run("aten::eq", tensor, host=1)
+
+
+def test_calls_of_the_program_are_equal_whatever_they_call_inside() -> None:
+    (row,) = found(RULE, program(checked).trace())
+    assert row.title == "A loop over tensors, one at a time: 112 operators a step"
+
+
+def test_products_inside_of_a_call_are_layers() -> None:
+    def layers(run: SizedProgram) -> None:
+        for tensor in PARAMETERS:
+            with run.around("aten::linear", **recorded(tensor)):
+                average(run, tensor)
+                run.product(64, 64, 64)
+
+    assert found(RULE, program(layers).trace()) == []
+
+
+def test_rounds_that_take_rows_and_columns_in_turn_are_an_iteration() -> None:
+    """As the scales of a matrix do, each of which needs the other: sizes change, tensors do not."""
+
+    def scaled(run: SizedProgram) -> None:
+        for _ in range(16):
+            for side in (full(512, 1), full(1, 256)):
+                run.run("aten::add", full(512, 256), side, "1")
+                with run.around("aten::logsumexp", **recorded(full(512, 256), "[1]")):
+                    run.run("aten::exp", full(512, 256))
+                    run.run("aten::sum", full(512, 256), "[1]", "False", "")
+                    run.run("aten::log", full(512))
+
+    assert found(RULE, program(scaled).trace()) == []
