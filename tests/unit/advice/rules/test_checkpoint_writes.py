@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.checkpoint_writes import RULE
@@ -56,7 +58,7 @@ def test_a_call_that_computes_on_the_device_is_no_checkpoint() -> None:
 
 def progress(number_of_bytes: int | None) -> Program:
     """Losses that are read and written to a line of progress, in each step."""
-    args = {} if number_of_bytes is None else {"bytes": number_of_bytes}
+    args: dict[str, Any] = {} if number_of_bytes is None else {"bytes": number_of_bytes}
     run = Program()
     for _ in range(4):
         with run.step(), run.frame("train.py(5): train"):
