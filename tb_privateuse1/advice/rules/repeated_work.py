@@ -175,7 +175,8 @@ RULE = Rule(
     fix=say("Compute it once, and keep the result."),
     threshold=say(
         "{least} of the step. Numbers of Python that are multiplied are not recorded: a vector "
-        "with these does not count, a table of two vectors does.",
+        "with these does not count, a table of two vectors does. Where a whole number scales "
+        "it, it counts if a step makes it three times, with a range from 0.",
         least=exact_percent(ONE_PLACE),
     ),
     reference=say("torch.nn.Module.register_buffer; common subexpressions of compilers."),
