@@ -10,8 +10,8 @@ from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
-from tb_privateuse1.analysis.idioms.served_dropouts import ServedDropouts, served_dropouts
 from tb_privateuse1.analysis.idioms.unread_results import unread_results
+from tb_privateuse1.analysis.purpose.served_dropouts import ServedDropouts, served_dropouts
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64

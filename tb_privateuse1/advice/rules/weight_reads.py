@@ -11,7 +11,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms import slow_products
-from tb_privateuse1.analysis.idioms.adjacent_passes import adjacent_passes
+from tb_privateuse1.analysis.idioms.adjacent_passes import AdjacentPasses, adjacent_passes
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.steps.training_phases import find_passes
@@ -51,29 +51,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             rate=rate,
             part=percent(rate * 1e9 / printed_memory(case.trace)),
         ),
-        explanation=join_sentences(
-            [
-                say(
-                    "{products:,} products have so few rows that reading one operand takes longer "
-                    "than the arithmetic: {size:,.3g} GB {per_step}.",
-                    products=len(found.rows),
-                    size=size / 1e9 / max(len(case.steps), 1),
-                    per_step=case.per_step,
-                ),
-                *(
-                    [
-                        say(
-                            "{calls:,} calls of {module} directly follow one of equal shapes, and "
-                            "read the same weights again.",
-                            calls=passes.calls,
-                            module=passes.module,
-                        )
-                    ]
-                    if passes
-                    else []
-                ),
-            ]
-        ),
+        explanation=_explanation(case, len(found.rows), size, passes),
         events=len(found.rows),
         evidence=case.examples("kernels", found.rows),
         how=(
@@ -100,6 +78,28 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         else None,
         code=_PASSES if passes else None,
     )
+
+
+def _explanation(
+    case: RuleContext, products: int, size: float, passes: AdjacentPasses | None
+) -> str:
+    """Return what the products of ``size`` bytes wait for, and the passes that share it."""
+    reading = say(
+        "{products:,} products have so few rows that reading one operand takes longer than "
+        "the arithmetic: {size:,.3g} GB {per_step}.",
+        products=products,
+        size=size / 1e9 / max(len(case.steps), 1),
+        per_step=case.per_step,
+    )
+    if passes is None:
+        return reading
+    again = say(
+        "{calls:,} calls of {module} directly follow one of equal shapes, and read the same "
+        "weights again.",
+        calls=passes.calls,
+        module=passes.module,
+    )
+    return join_sentences([reading, again])
 
 
 RULE = Rule(

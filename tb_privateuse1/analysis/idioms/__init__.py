@@ -48,7 +48,6 @@ __all__ = [
     "repeated_results",
     "repeated_sequences",
     "result_tensors",
-    "served_dropouts",
     "shared_inputs",
     "single_calls",
     "slicing_views",
