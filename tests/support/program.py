@@ -79,7 +79,9 @@ class Program:
         self.events.append(make.kernel(name, begin, self.device, self.launched, **args))
         self.now += 1
 
-    def copy(self, direction: str, length: float, host: float = 2, blocking: bool = True) -> None:
+    def copy(
+        self, direction: str, length: float, host: float = 2, blocking: bool = True, **args: Any
+    ) -> None:
         """A copy ``HtoD`` or ``DtoH``; a blocking one returns when it is done."""
         self.launched += 1
         start, self.now = self.now, self.now + host
@@ -87,7 +89,7 @@ class Program:
         self.device = begin + length
         name = f"Memcpy {direction} (Pageable -> Device)"
         self.events.append(
-            make.kernel(name, begin, self.device, self.launched, category="gpu_memcpy")
+            make.kernel(name, begin, self.device, self.launched, category="gpu_memcpy", **args)
         )
         if blocking:
             self.now = max(self.now, self.device)

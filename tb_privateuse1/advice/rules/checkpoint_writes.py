@@ -70,7 +70,7 @@ RULE = Rule(
     cause="waiting",
     looks_for=say(
         "Python calls that copy tensors to the host, write bytes (write, dump, fsync, …) and "
-        "compute nothing on the device."
+        "compute nothing on the device. Single values are no state."
     ),
     why=say("The host launches nothing until all is copied, converted and written."),
     fix=say(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
@@ -48,6 +49,18 @@ _CONSTANTS = _Origin(
             'self.register_buffer("mask", torch.ones(n, n).tril(), persistent=False)\n'
             "def forward(self, x):\n    mask = self.mask"
         ),
+    ),
+)
+_SCALED = replace(
+    _CONSTANTS,
+    title=say("The same tables are computed again in a step: {share} of the time"),
+    explanation=say(
+        "{count:,} operators ({names}) compute tables from numbers alone, by calls that equal "
+        "others of the step. A whole number of the program scales them. Its value is not recorded: "
+        "it may be a model's size, or differ from call to call."
+    ),
+    how=say(
+        "The time of all calls of a step but the first ones; none if the number differs each time."
     ),
 )
 _CONVERSIONS = _Origin(
@@ -109,6 +122,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     calls = np.setdiff1d(repeated_inputs(case.trace), found.rows())
     for rows, words in (
         (found.constants, _CONSTANTS),
+        (found.scaled, _SCALED),
         (found.conversions, _CONVERSIONS),
         (found.weights, _WEIGHTS),
         (calls, _CALLS),
@@ -128,6 +142,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             how=words.how,
             claim=gone.claim,
             removes=gone.removes,
+            may_vanish=words is _SCALED,
             confidence="medium",
             source=case.source(gone.rows),
             lacks=case.lacks("stacks"),
@@ -160,7 +175,8 @@ RULE = Rule(
     fix=say("Compute it once, and keep the result."),
     threshold=say(
         "{least} of the step. Numbers of Python that are multiplied are not recorded: a vector "
-        "with these does not count, a table of two vectors does.",
+        "with these does not count, a table of two vectors does. Where a whole number scales "
+        "it, it counts if a step makes it three times, with a range from 0.",
         least=exact_percent(ONE_PLACE),
     ),
     reference=say("torch.nn.Module.register_buffer; common subexpressions of compilers."),

@@ -1,4 +1,4 @@
-"""Forward work of training whose result nobody reads."""
+"""Forward work for a loss or a backward pass that does not need it, or that never comes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,30 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.unread_results import unread_results
-from tb_privateuse1.i18n import say
+from tb_privateuse1.analysis.purpose.served_dropouts import ServedDropouts, served_dropouts
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.table import I64
+
+_SERVED = Code(
+    before="scores = model(x)  # as training has left it",
+    after="model.eval()\nwith torch.inference_mode():\n    scores = model(x)",
+)
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the operators of forward passes without a part in the loss, and without a reader."""
+    """Yield forward work without a part in the loss; in inference, dropouts as in training."""
     rows = unread_results(case.trace)
-    if not len(rows):
+    if len(rows):
+        yield from _left_out(case, rows)
         return
+    served = served_dropouts(case.trace)
+    if len(served.rows) and (served.recorded or served.of_module):
+        yield from _served(case, served)
+
+
+def _left_out(case: RuleContext, rows: I64) -> Iterator[RuleFinding]:
+    """Yield the operators of forward passes without a part in the loss, and without a reader."""
     gone = remove(case, Needless(rows, np.ones(len(rows))))
     if case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
@@ -41,13 +56,50 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
 
 
+def _served(case: RuleContext, served: ServedDropouts) -> Iterator[RuleFinding]:
+    """Yield the dropouts of inference; without autograd's record they are more likely meant."""
+    gone = remove(case, Needless(served.rows, np.ones(len(served.rows))))
+    if case.share(intervals.length(gone.claim)) < ONE_PLACE:
+        return
+    drawn = say(
+        "{count:,} dropouts draw random numbers, as in training, but nothing of the recording "
+        "computes gradients.",
+        count=len(gone.rows),
+    )
+    graph = say(
+        "Autograd recorded {recorded:,} operators for a backward pass that never came, and kept "
+        "what it would read.",
+        recorded=served.recorded,
+    )
+    yield RuleFinding(
+        title=say("Inference draws dropout as in training: {share} of the time", share=""),
+        explanation=join_sentences([drawn, graph] if served.recorded else [drawn]),
+        events=len(gone.rows),
+        evidence=case.examples("ops", gone.rows),
+        how=say("The time of the dropouts. What autograd's record costs is not known."),
+        claim=gone.claim,
+        removes=gone.removes,
+        may_vanish=not served.recorded,
+        confidence="medium" if served.recorded else "low",
+        source=case.source(gone.rows),
+        lacks=case.lacks("stacks"),
+        fix=say(
+            "Call model.eval() ahead of inference, and the model under torch.inference_mode(). "
+            "Answers change with dropout: if that is meant, leave it."
+        ),
+        code=_SERVED,
+    )
+
+
 RULE = Rule(
     name="unread_results",
     title=say("Results that nobody reads"),
     cause="device",
     looks_for=say(
         "Operators of a training step's forward pass that autograd numbers, whose nodes no "
-        "backward pass evaluates, and whose results no other operator reads before the next pass."
+        "backward pass evaluates, and whose results no other operator reads before the next pass. "
+        "In inference, dropouts that draw, unless inputs, modules or a spread of results show that "
+        "a model is asked several times."
     ),
     why=say("A head, a branch or an output that the loss leaves out costs its whole forward pass."),
     fix=say(

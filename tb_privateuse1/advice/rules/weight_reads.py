@@ -11,15 +11,22 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms import slow_products
+from tb_privateuse1.analysis.idioms.adjacent_passes import AdjacentPasses, adjacent_passes
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.steps.training_phases import find_passes
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 
 _MUCH = 0.1
 """Share of the step: a tenth is worth a day's work (``engine``), as the fix changes the model."""
+
+
+_PASSES = Code(
+    before="given, free = model(x, label), model(x, none)",
+    after="given, free = model(x.repeat(2, 1), torch.cat((label, none))).chunk(2)",
+)
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -35,6 +42,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     claim = device_time.claim_of(case, found)
     saves = case.share(intervals.length(claim)) >= MANY_PLACES
     size = float(rows.bytes[found.rows].sum())
+    passes = adjacent_passes(case.trace, kernels.op[found.rows].astype(np.int64))
     rate = size / max(float(rows.duration_ns[found.rows].sum()), 1.0)
     yield RuleFinding(
         title=say(
@@ -43,13 +51,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             rate=rate,
             part=percent(rate * 1e9 / printed_memory(case.trace)),
         ),
-        explanation=say(
-            "{products:,} products have so few rows that reading one operand takes longer than "
-            "the arithmetic: {size:,.3g} GB {per_step}.",
-            products=len(found.rows),
-            size=size / 1e9 / max(len(case.steps), 1),
-            per_step=case.per_step,
-        ),
+        explanation=_explanation(case, len(found.rows), size, passes),
         events=len(found.rows),
         evidence=case.examples("kernels", found.rows),
         how=(
@@ -67,7 +69,37 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         confidence="medium",
         source=case.source(kernels.op[found.rows].astype(np.int64)),
         lacks=case.lacks("stacks"),
+        fix=say(
+            "If the second of two passes does not read the first one's result, run both as one "
+            "batch (torch.cat, then chunk): they share one reading of the weights. Else keep "
+            "float32 weights in bf16, others in fp8 or int8 (half of the bytes)."
+        )
+        if passes
+        else None,
+        code=_PASSES if passes else None,
     )
+
+
+def _explanation(
+    case: RuleContext, products: int, size: float, passes: AdjacentPasses | None
+) -> str:
+    """Return what the products of ``size`` bytes wait for, and the passes that share it."""
+    reading = say(
+        "{products:,} products have so few rows that reading one operand takes longer than "
+        "the arithmetic: {size:,.3g} GB {per_step}.",
+        products=products,
+        size=size / 1e9 / max(len(case.steps), 1),
+        per_step=case.per_step,
+    )
+    if passes is None:
+        return reading
+    again = say(
+        "{calls:,} calls of {module} directly follow one of equal shapes, and read the same "
+        "weights again.",
+        calls=passes.calls,
+        module=passes.module,
+    )
+    return join_sentences([reading, again])
 
 
 RULE = Rule(

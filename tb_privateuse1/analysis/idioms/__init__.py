@@ -2,6 +2,7 @@
 
 __all__ = [
     "accumulations",
+    "adjacent_passes",
     "attention",
     "batchable_products",
     "batched_cost",

@@ -4,6 +4,9 @@ Equal calls on equal constants give an equal constant. What is not made in the r
 whole numbers or truth values, is as good as a constant within one step: lengths, places, a mask of
 the batch. Tensors of one size look alike, so such a chain counts only if it comes three
 times in a step, makes a table of two vectors, and no other numbers were made in between.
+
+A whole number of Python that scales a constant is not recorded, nor is a tensor of one element. It
+may be the size of a model, equal in all layers, or the number of a layer: such tables are apart.
 """
 
 from __future__ import annotations
@@ -13,12 +16,13 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms.outermost_calls import FLOATING, Call, Key, OutermostCalls
 from tb_privateuse1.analysis.idioms.result_tensors import FACTORIES, VIEWS
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import sums_before
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 
 _FAR = 8
@@ -26,7 +30,14 @@ _FAR = 8
 _MOST = 50_000
 """Operators that are followed: those of the largest judged recordings would take 0.2 s."""
 _TIMES = 3
-"""Equal chains on a batch's numbers in a step: a batch may have two tensors of one size."""
+"""Equal chains on a batch's numbers in a step: a batch may have two tensors of one size. So of
+tables that a whole number scales: two may be of two kinds."""
+_JOINS = ("cat", "concat", "stack")
+"""Operators that read a list of tensors: its types are not recorded."""
+_SCALES = ("mul", "div", "true_divide", "floor_divide", "pow")
+"""Operators that scale by a number. One that is added is often a place, which moves on."""
+_COUNT: Key = (1, "int64")
+"""A whole number of Python as torch records it, or a tensor of one element."""
 
 
 class _Value(Struct, frozen=True, eq=False):
@@ -42,6 +53,16 @@ class _Value(Struct, frozen=True, eq=False):
     """All numbers of its calls are recorded."""
     is_given: bool
     """It is made of a batch's numbers."""
+    is_scaled: bool = False
+    """It is made with a whole number that is not recorded."""
+
+
+class Repeats(Struct, frozen=True, eq=False):
+    """Places of operators that compute a constant another time."""
+
+    sure: I64
+    scaled: I64
+    """Those of tables that an unrecorded whole number scales: it may be another one each time."""
 
 
 class _Constants:
@@ -55,16 +76,21 @@ class _Constants:
         self.changed: set[int] = set()
         """Numbers of those that somebody writes to later: buffers."""
 
-    def make(self, call: int, place: int, made_of: tuple[_Value, ...], what: Call) -> _Value:
-        """Return the value of a call on constants."""
-        key = (call, *[one.number for one in made_of])
+    def make(
+        self, call: int, place: int, made_of: tuple[_Value, ...], what: Call, step: int = NONE
+    ) -> _Value:
+        """Return the value of a call on constants; ``step`` has the number that scales them."""
+        key = (call, step, *[one.number for one in made_of])
         number = self.numbers.setdefault(key, len(self.numbers))
         is_table, is_sure, is_given = what.pairs_up, not what.has_number, False
+        is_scaled = step != NONE
         for one in made_of:
             is_table |= one.is_table
             is_sure &= one.is_sure
             is_given |= one.is_given
-        value = _Value(number, place, made_of, what, is_table, is_sure, is_given)
+            is_scaled |= one.is_scaled
+        is_sure &= not is_scaled
+        value = _Value(number, place, made_of, what, is_table, is_sure, is_given, is_scaled)
         self.seen.setdefault(number, place)
         self.found.append(value)
         return value
@@ -81,7 +107,8 @@ class _Constants:
             again = self.seen[one.number] < one.place and one.number not in self.changed
             known = one.is_table or (one.is_sure and not one.is_given)
             computes = not one.call.is_factory and one.call.word not in VIEWS
-            if again and known and computes and times[one.number] >= _TIMES * one.is_given:
+            least = _TIMES * (one.is_given or one.is_scaled)
+            if again and known and computes and times[one.number] >= least:
                 yield one
 
     def change(self, value: _Value) -> None:
@@ -92,7 +119,7 @@ class _Constants:
                 self.change(one)
 
 
-def repeated_constants(trace: Trace, operators: OutermostCalls) -> I64:
+def repeated_constants(trace: Trace, operators: OutermostCalls) -> Repeats:
     """Return the places of operators that compute a constant another time.
 
     Numbers of Python are not recorded where they are multiplied: those of a vector may be the time
@@ -107,10 +134,10 @@ def repeated_constants(trace: Trace, operators: OutermostCalls) -> I64:
             last = _follow(operators, constants, given, start, stop)
             left -= last - start + 1
             done = last
-    gone: set[int] = set()
+    sure, scaled = {-1}, {-1}
     for value in constants.repeated():
-        _collect(value, gone)
-    return np.array(sorted(gone - {-1}), np.int64)
+        _collect(value, scaled if value.is_scaled else sure)
+    return Repeats(*(np.array(sorted(some), np.int64) for some in (sure - scaled, scaled - {-1})))
 
 
 class _Given:
@@ -125,7 +152,8 @@ class _Given:
         self.starts = reads_given[operators.call] & ~operators.ends
         unknown = np.array([one.may_number for one in calls] or [False])
         behind = sums_before(unknown[operators.call] & ~operators.ends)[1:]
-        _, self.part = groupby.group_rows(behind, trace.ops.step[operators.rows])
+        self.step = trace.ops.step[operators.rows]
+        _, self.part = groupby.group_rows(behind, self.step)
 
     def _all(self, call: Call) -> bool:
         return call.word not in VIEWS and all(self.has(key) for key in call.reads)
@@ -154,14 +182,15 @@ def _follow(
     others, place = 0, start
     while place < stop:
         number = numbers[place]
-        call = operators.calls[number]
-        read = None
+        call = _joined(operators.calls[number], values)
+        read, step = None, NONE
         if not records[place]:
             read = _taken(call, values, constants, given, place)
+            step = int(given.step[place]) if _is_scaled(call) else NONE
         if read is not None and _is_view_of_given(call, read):
             others = 0
         elif read is not None and call.result is not None:
-            value = constants.make(number, place, read, call)
+            value = constants.make(number, place, read, call, step)
             if call.writes:
                 _fill(values, constants, value)
             if call.result[0] > 1:
@@ -188,15 +217,34 @@ def _taken(
     if not call.is_pure:
         return None
     taken: list[_Value] = []
+    if _is_scaled(call) and given.step[place] == NONE:
+        return None
     for i, key in enumerate(call.reads):
         if held := values.get(key):
             again = call.reads[: i + 1].count(key) if len(held) > 1 else 1
             taken.append(held[-min(again, len(held))])
         elif given.has(key):
             taken.append(constants.given(key, int(given.part[place]), call))
-        else:
+        elif key != _COUNT or not _is_scaled(call):
             return None
-    return tuple(taken)
+    return tuple(taken) if taken else None
+
+
+def _is_scaled(call: Call) -> bool:
+    """Return whether a whole number that is not recorded scales what a call reads."""
+    return call.word in _SCALES and _COUNT in call.reads
+
+
+def _joined(call: Call, values: dict[Key, list[_Value]]) -> Call:
+    """Return a call that joins constants with their type; any other call as it is."""
+    if call.word not in _JOINS or not call.reads or any(kind for _, kind in call.reads):
+        return call
+    kinds = {kind for size, kind in values if (size, "") in call.reads and values[size, kind]}
+    reads = tuple((size, kind) for size, _ in call.reads for kind in kinds)
+    if len(kinds) != 1 or any(key not in values for key in reads):
+        return call
+    size = sum(size for size, _ in reads)
+    return replace(call, reads=reads, result=(size, *kinds), is_pure=True)
 
 
 def _is_view_of_given(call: Call, read: tuple[_Value, ...]) -> bool:

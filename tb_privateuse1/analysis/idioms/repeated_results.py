@@ -33,13 +33,16 @@ class Repeated(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` whose result is there already, by origin of their inputs."""
 
     constants: I64
+    scaled: I64
+    """Constants that a number scales which is not recorded: it may be another one each time."""
     conversions: I64
     """With the nodes of autograd that convert the gradients there and back."""
     weights: I64
 
     def rows(self) -> I64:
         """Return the rows of all origins, in order."""
-        return np.unique(np.concatenate((self.constants, self.conversions, self.weights)))
+        origins = (self.constants, self.scaled, self.conversions, self.weights)
+        return np.unique(np.concatenate(origins))
 
 
 @memoize
@@ -47,10 +50,12 @@ def repeated_results(trace: Trace) -> Repeated:
     """Return the operators whose result is there already; the first one of its kind is needed."""
     none = np.empty(0, np.int64)
     if not (trace.ops.shapes >= 0).any():
-        return Repeated(none, none, none)
+        return Repeated(none, none, none, none)
     operators = outermost_calls(trace)
+    constants = repeated_constants(trace, operators)
     return Repeated(
-        constants=operators.rows[repeated_constants(trace, operators)],
+        constants=operators.rows[constants.sure],
+        scaled=operators.rows[constants.scaled],
         conversions=_with_gradients(trace, operators.rows[_there_and_back(operators)]),
         weights=operators.rows[prepared_weights(trace, operators)],
     )

@@ -3,6 +3,7 @@
 __all__ = [
     "pieces",
     "rounds",
+    "served_dropouts",
     "side_effects",
     "side_work",
 ]

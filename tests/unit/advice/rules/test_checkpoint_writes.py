@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.checkpoint_writes import RULE
@@ -52,3 +54,30 @@ def test_a_call_that_reads_tensors_and_writes_nothing_is_no_checkpoint() -> None
 
 def test_a_call_that_computes_on_the_device_is_no_checkpoint() -> None:
     assert found(RULE, program(kernel=20).trace()) == []
+
+
+def progress(number_of_bytes: int | None) -> Program:
+    """Losses that are read and written to a line of progress, in each step."""
+    args: dict[str, Any] = {} if number_of_bytes is None else {"bytes": number_of_bytes}
+    run = Program()
+    for _ in range(4):
+        with run.step(), run.frame("train.py(5): train"):
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=100)
+            with run.frame("train.py(20): postfix"):
+                for _ in range(3):
+                    with run.around("aten::to" if args else "aten::_local_scalar_dense"):
+                        run.copy("DtoH", 30, **args)
+                with run.frame("<built-in method write of _io.StringIO object at 0x1>"):
+                    run.rest(200)
+    return run
+
+
+@pytest.mark.parametrize("number_of_bytes", [None, 4, 16])
+def test_single_values_that_are_written_are_no_state(number_of_bytes: int | None) -> None:
+    assert found(RULE, progress(number_of_bytes).trace()) == []
+
+
+def test_a_copy_of_more_than_one_value_may_be_state() -> None:
+    (row,) = found(RULE, progress(4096).trace())
+    assert "postfix" in row.title

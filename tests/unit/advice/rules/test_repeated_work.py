@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -210,3 +211,58 @@ def results_of_a_weights_size(run: SizedProgram) -> None:
 )  # fmt: skip
 def test_work_that_differs(step: Callable[[SizedProgram], None]) -> None:
     assert found(RULE, program(step).trace()) == []
+
+
+HALF = 512
+
+
+def rotary_table(run: SizedProgram, *, divide: str = "aten::div", given: bool = False) -> None:
+    """Angles of places, from numbers and the width of the model, which is not recorded."""
+    rates, angles = full(HALF, dtype=FP32), (ROWS, HALF)
+    run.run("aten::arange", "0", str(2 * HALF), "2", "4", "", "", "False")
+    run.run("aten::to", full(HALF, dtype="long int"), "6", "False", "False", "")
+    run.run(divide, rates, full(dtype="long int"), *(["1"] if divide == "aten::add" else []))
+    run.run("aten::pow", "10000.", rates)
+    run.run("aten::arange", str(ROWS), "6", "", "", "False")
+    run.run("aten::outer", full(ROWS, dtype=FP32), rates)
+    if given:
+        run.run("aten::to", full(*angles, dtype=BF16), "6", "False", "False", "")
+    run.run("aten::cat", [(angles, ""), (angles, "")], "-1")
+    run.run("aten::cos", full(ROWS, 2 * HALF, dtype=FP32))
+
+
+def layers_with(tables: int, **options: Any) -> Callable[[SizedProgram], None]:
+    def step(run: SizedProgram) -> None:
+        for number in range(6):
+            if number < tables:
+                rotary_table(run, **options)
+            layer(run)
+
+    return step
+
+
+def test_tables_that_each_layer_makes_with_a_number_that_is_not_recorded() -> None:
+    before, after = program(layers_with(6)), program(layers_with(1))
+    (row,) = found(RULE, before.trace())
+    assert row.title.startswith("The same tables are computed again in a step: ")
+    assert row.saving_low_ns == 0
+    assert row.saving_high_ns is not None
+    assert row.saving_high_ns == pytest.approx(1000 * (before.now - after.now), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [layers_with(1), layers_with(2), layers_with(6, divide="aten::add")],
+    ids=["one of a step", "of two kinds", "of places that move on"],
+)
+def test_tables_that_may_differ(step: Callable[[SizedProgram], None]) -> None:
+    """Of the third, the places before the number is added are constants."""
+    rows = found(RULE, program(step).trace())
+    assert not any("outer" in row.explanation or "cos" in row.explanation for row in rows)
+
+
+def test_a_list_of_other_tensors_is_no_constant() -> None:
+    """What is joined is the batch's, of another type: only its size is a table's."""
+    (row,) = found(RULE, program(layers_with(6, given=True)).trace())
+    assert "cos" not in row.explanation
+    assert "outer" in row.explanation

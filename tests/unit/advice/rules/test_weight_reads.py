@@ -134,3 +134,39 @@ def test_products_of_a_replay_have_the_weights_of_the_capture() -> None:
 
 def test_replays_without_shapes_say_nothing() -> None:
     assert found(RULE, decoding(rows=4, us=12, shapes=False)) == []
+
+
+def sampling(*, between: bool, rows: int = 4, other: int = 4) -> SizedProgram:
+    """Each step calls a model twice, with other work between the calls or without any."""
+    run = SizedProgram()
+    for _ in range(4):
+        with run.step():
+            for number, size in enumerate((rows, other)):
+                with run.frame("nn.Module: Guided_0"):
+                    run.rest(1)
+                    for _ in range(3):
+                        run.run("aten::relu", chains.X)
+                        run.product(size, 8192, 8192)
+                if between and not number:
+                    run.run("aten::argmax", chains.X, "-1", "False")
+            run.product(4096, 1024, 1024)
+            run.wait()
+    return run
+
+
+def test_passes_that_follow_each_other_fit_into_one_batch() -> None:
+    (row,) = found(RULE, sampling(between=False).trace())
+    assert "calls of Guided directly follow one of equal shapes" in row.explanation
+    assert row.fix.startswith("If the second of two passes does not read the first one's result")
+    assert row.code is not None
+    assert "chunk(2)" in row.code.after
+
+
+@pytest.mark.parametrize(
+    "run", [sampling(between=True), sampling(between=False, other=8), program(rows=4)]
+)
+def test_other_passes_keep_the_advice_on_bytes(run: SizedProgram) -> None:
+    """A word is chosen from the first pass for the second, other shapes, or no modules at all."""
+    (row,) = found(RULE, run.trace())
+    assert "directly follow" not in row.explanation
+    assert row.fix.startswith("Keep float32 weights in bf16")
