@@ -71,3 +71,38 @@ def test_what_is_needless_is_found_and_nothing_else(stacks: bool, tmp_path: Path
     assert found(training(mask=True), tmp_path, stacks=stacks) == ["repeated_work"]
     assert found(training(side=True), tmp_path, stacks=stacks) == ["unread_results"]
     assert found(training(frozen=True), tmp_path, stacks=stacks) == ["unread_gradients"]
+
+
+def asked(how: str) -> Step:
+    """A model with dropout in inference: asked once, or several times on purpose."""
+    body: torch.nn.Module = torch.nn.Sequential(
+        torch.nn.Linear(64, WIDTH), torch.nn.ReLU(), torch.nn.Dropout(0.2),
+        torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU(), torch.nn.Dropout(0.2),
+    )  # fmt: skip
+    head: torch.nn.Module = torch.nn.Linear(WIDTH, 8)
+    inputs = torch.rand(WIDTH, 64)
+    if how == "in evaluation":
+        body.eval()
+    if how == "head alone":
+        body, head = torch.nn.Linear(64, WIDTH), torch.nn.Sequential(torch.nn.Dropout(0.2), head)
+
+    def step() -> object:
+        if how == "in a loop":
+            return torch.stack([head(body(inputs)) for _ in range(6)]).mean(0)
+        if how == "head alone":
+            hidden = body(inputs)
+            return torch.stack([head(hidden) for _ in range(6)]).mean(0)
+        if how == "as one batch":
+            return head(body(inputs.expand(6, *inputs.shape))).mean(0)
+        scores = head(body(inputs))
+        return scores.std(0) if how == "by its spread" else scores.argmax(-1).tolist()
+
+    return step
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stacks", [True, False])
+def test_dropout_of_inference_is_found_unless_it_is_meant(stacks: bool, tmp_path: Path) -> None:
+    assert found(asked("as trained"), tmp_path, stacks=stacks) == ["unread_results"]
+    for how in ("in evaluation", "in a loop", "head alone", "as one batch", "by its spread"):
+        assert found(asked(how), tmp_path, stacks=stacks) == [], how
