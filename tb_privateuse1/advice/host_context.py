@@ -20,7 +20,7 @@ from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
 from tb_privateuse1.analysis.simulation.scopes import Scope, no_ranges
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.analysis.work.distinct_calls import distinct_calls
+from tb_privateuse1.analysis.work.calls import distinct_calls
 from tb_privateuse1.analysis.work.list_types import types_by_shape
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals

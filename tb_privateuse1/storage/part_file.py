@@ -9,6 +9,10 @@ The file is an Arrow stream (``arrow_file``) with one column of numbers per type
 the part, with ``[type, first, count]`` in place of each array, and the version of everything that
 makes a part. A part of another version is not used. A file may have the parts of a group of ranks
 (``part_groups``): then their columns follow each other, and ``starts`` says where each part begins.
+
+Who waits for a thousand ranks wants to know why they are read again: ``EarlierParts`` says that a
+part is of another version. Its name (``disk_cache.cache_key``) begins with the trace's content,
+whatever version made it. It is another name, or the same where only the analysis has changed.
 """
 
 from __future__ import annotations
@@ -17,7 +21,9 @@ import contextlib
 import functools
 import hashlib
 import logging
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +33,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
+from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I8, I32, I64, Bools, SmallNumber, Table
@@ -40,7 +47,10 @@ _NAME_OF: dict[int, tuple[str, Any]] = {}
 """The same by the identity of a field's type, with that: ten thousand parts have a third of a
 million arrays, and to hash such a type takes longer than to take one."""
 _OUTDATED: set[str] = set()
-"""See ``is_outdated``; at most one for each trace that this process looks for."""
+"""The content of parts that this process found to be of another version."""
+_LISTED_S = 60.0
+"""A directory of ten thousand parts is listed at most so often: what others write into it meanwhile
+is rarely of an earlier version."""
 
 
 class _OtherVersion(ValueError):
@@ -129,11 +139,6 @@ def read_parts(path: Path) -> tuple[RankPart, ...]:
     if parts:
         cache_directory.touch(beside)
     return parts or ()
-
-
-def is_outdated(content: str) -> bool:
-    """Return whether this process found a part of this content that another version made."""
-    return content in _OUTDATED
 
 
 def _unpack_current(path: Path, content: arrow_file.Content) -> tuple[RankPart, ...]:
@@ -256,3 +261,42 @@ def _with_shared_texts(part: RankPart) -> RankPart:
 def _shared(value: _T) -> _T:
     """Return the first one of equal values."""
     return value
+
+
+class EarlierParts:
+    """The parts in cache directories by content. ``clock`` returns seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._listed: dict[Path, tuple[float, dict[str, str]]] = {}
+
+    def note(self, paths: Sequence[Path]) -> str | None:
+        """Return what to say of a trace without a usable part; None if it never had one.
+
+        ``paths`` are those at which the trace may be cached.
+        """
+        if not any(map(self._is_earlier, paths)):
+            return None
+        return say(
+            "What is stored of this run is of another version of tb_privateuse1: its traces are "
+            "read again. To have that done ahead, run tb-privateuse1 ingest once after an update."
+        )
+
+    def _is_earlier(self, path: Path) -> bool:
+        content = disk_cache.content_of(path.stem)
+        known = self._keys(path).get(content, path.stem)
+        return known != path.stem or content in _OUTDATED
+
+    def _keys(self, path: Path) -> dict[str, str]:
+        """Return by content the key of a part in the directory of a path."""
+        now, folder = self._clock(), path.parent
+        listed_s, found = self._listed.get(folder, (now - _LISTED_S, {}))
+        if now - listed_s >= _LISTED_S:
+            end = cache_directory.part_path(path).suffix
+            names: list[str] = []
+            with contextlib.suppress(OSError):  # there is none yet
+                names = os.listdir(folder)
+            keys = [name.removesuffix(end) for name in names if name.endswith(end)]
+            found = {disk_cache.content_of(key): key for key in keys}
+            self._listed[folder] = now, found
+        return found

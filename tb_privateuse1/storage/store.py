@@ -24,7 +24,6 @@ from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refre
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.cache_directory import STALL_S
-from tb_privateuse1.storage.earlier_parts import EarlierParts
 from tb_privateuse1.storage.engines import Engine, EngineUse, Reader, Reading, Reads, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
@@ -90,7 +89,7 @@ class Store:
         """Of each trace file the time of change and the key of its latest version."""
         self._room = cache_directory.Room()
         self._reads = Reads(clock)
-        self._earlier = EarlierParts(clock)
+        self._earlier = part_file.EarlierParts(clock)
 
     @functools.cached_property
     def _engine(self) -> Engine:

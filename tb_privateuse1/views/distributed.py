@@ -117,7 +117,7 @@ def distributed(
 
 
 class _Joined(Struct, frozen=True):
-    """What is the same for all steps and measures."""
+    """Joined values that are the same for all steps and measures."""
 
     read: Sequence[Rank]
     numbers: Sequence[int]
@@ -131,7 +131,7 @@ class _Joined(Struct, frozen=True):
 
 
 class _Tables(Struct, frozen=True):
-    """What is the same for all measures: the result, with any grid, and what that is of."""
+    """Tables that are the same for all measures: the result, with any grid, and what that is of."""
 
     result: Distributed
     chosen: Bools

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import engine
-from tb_privateuse1.analysis.account.utilization import utilization
+from tb_privateuse1.analysis.account.bounds import utilization
 from tb_privateuse1.analysis.comparison.trend import Trend, TrendLevel, find_trend
 from tb_privateuse1.analysis.memory import allocations, devices
 from tb_privateuse1.analysis.recording.window import Window

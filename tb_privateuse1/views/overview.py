@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import top_lists
+from tb_privateuse1.analysis.account.bounds import utilization
 from tb_privateuse1.analysis.account.idle_by_operator import AwaitedOperator, awaited_operators
 from tb_privateuse1.analysis.account.table import (
     Account,
@@ -18,7 +19,6 @@ from tb_privateuse1.analysis.account.table import (
     has_account,
     step_accounts,
 )
-from tb_privateuse1.analysis.account.utilization import utilization
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import iteration_spread

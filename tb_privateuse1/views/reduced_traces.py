@@ -52,7 +52,7 @@ class Ranks(tuple[Rank, ...]):
 
 
 class _Owner:
-    """What is made of ranks goes with them."""
+    """An object with which goes what is made of its ranks."""
 
 
 def keep(

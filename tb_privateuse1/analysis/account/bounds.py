@@ -1,4 +1,4 @@
-"""Bound the error of the account where activities are inferred."""
+"""Bound the error of the account where activities are inferred; the busy share that it leaves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, TimeClass
 from tb_privateuse1.analysis.idle import launch_times
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
@@ -96,3 +98,24 @@ def step_bounds(trace: Trace) -> dict[str, I64]:
         for one in (moving, around)
     )
     return {one.name: device if one.group == "device" else host for one in CLASSES}
+
+
+class Utilization(Struct, frozen=True):
+    """The busy share with its lower and upper bound; null if unknown."""
+
+    share: float | None
+    low: float | None
+    high: float | None
+
+
+def utilization(window: Window) -> Utilization:
+    """Return the utilization of a window: what the idle time of its account leaves."""
+    trace, ns = window.trace, window.ns
+    if not len(trace.kernels) or not ns:
+        return Utilization(None, None, None)
+    busy_ns = intervals.length(intervals.intersect(breakdown.busy(trace.kernels), window.time))
+    doubt = doubtful_time(trace, window.time, None, window.bound_ns)
+    if doubt is None:
+        return Utilization(busy_ns / ns, None, None)
+    least, most = max(busy_ns - doubt.busy_ns, 0), min(busy_ns + doubt.busy_ns, ns)
+    return Utilization(busy_ns / ns, least / ns, most / ns)

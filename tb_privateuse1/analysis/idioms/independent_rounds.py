@@ -23,8 +23,7 @@ from tb_privateuse1.analysis.work.arguments import (
     UnknownWork,
     item_bytes,
 )
-from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.analysis.work.distinct_calls import group_calls
+from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.columns import ends_run, following, lookup, mask_of, starts_run
 from tb_privateuse1.trace.groupby import LAST, group_rows

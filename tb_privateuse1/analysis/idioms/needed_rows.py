@@ -16,8 +16,7 @@ from tb_privateuse1.analysis.idioms.needed_inputs import Needs, needs_of, read_s
 from tb_privateuse1.analysis.idioms.taken_parts import rows_of_part, strided_calls, taken_part
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
-from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.analysis.work.distinct_calls import group_calls
+from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import starts_run

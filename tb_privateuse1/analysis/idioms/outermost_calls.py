@@ -20,8 +20,7 @@ from tb_privateuse1.analysis.idioms.result_tensors import (
 )
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
-from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.analysis.work.distinct_calls import group_calls
+from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import lookup, starts_run

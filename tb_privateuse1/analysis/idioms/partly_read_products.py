@@ -22,8 +22,7 @@ from tb_privateuse1.analysis.work.arguments import (
     Arguments,
     UnknownWork,
 )
-from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.analysis.work.distinct_calls import group_calls
+from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby, intervals

@@ -22,8 +22,7 @@ from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_firs
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, typed_shapes
-from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.analysis.work.distinct_calls import group_calls
+from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals

@@ -12,7 +12,6 @@ __all__ = [
     "call_work",
     "calls",
     "collectives",
-    "distinct_calls",
     "kernel_work",
     "list_types",
     "models",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.work import arguments
 from tb_privateuse1.analysis.work.arguments import Arguments, Input
-from tb_privateuse1.analysis.work.distinct_calls import group_calls
+from tb_privateuse1.analysis.work.calls import group_calls
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 

@@ -13,8 +13,7 @@ import numpy as np
 from tb_privateuse1.analysis.work import list_types, registry, related_calls
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.call_work import Related, Work
-from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.analysis.work.distinct_calls import group_calls
+from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.models import compiled
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import group_rows, named_rows

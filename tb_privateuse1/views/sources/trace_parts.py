@@ -46,7 +46,7 @@ _UPDATE_S = 0.1
 
 
 class LookedUp:
-    """What was looked up in a catalog, until it is another one.
+    """Files that were looked up in a catalog, until it is another one.
 
     Pages poll several times a second, and to list ten thousand ranks takes longer than the rest of
     an answer.

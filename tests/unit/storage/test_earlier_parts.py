@@ -11,7 +11,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import render
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache, part_file
-from tb_privateuse1.storage.earlier_parts import EarlierParts
+from tb_privateuse1.storage.part_file import EarlierParts
 from tb_privateuse1.storage.store import Store
 from tests.support.clock import FakeClock
 from tests.support.trace_files import trace
