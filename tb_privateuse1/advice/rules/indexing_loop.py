@@ -243,7 +243,7 @@ def _batched(case: RuleContext, ranges: Ranges) -> Fusion | None:
     """Return what one operator for each kind of call takes away; None if that is not known."""
     if not {"links", "shapes"} <= case.has:
         return None
-    found = batched_cost.batched(case.trace, ranges, unknown_are_calls=case.is_host)
+    found = batched_cost.batched(case.trace, ranges, is_host=case.is_host)
     return fusion.fuse(case, found.graph, found.kind, found.duration_ns, found.fused_ns)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory, reachable, start_up_ns
-from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph
+from tb_privateuse1.analysis.idioms.nodes import OTHER, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.work.arguments import Tensor
@@ -47,10 +47,11 @@ class Loops(Struct, frozen=True, eq=False):
     fused_ns: I64
 
 
-def batched(trace: Trace, ranges: Ranges, *, unknown_are_calls: bool) -> Loops:
+def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
     """Return what the nodes in some ranges would take as one operator for each kind of call.
 
-    Work of unknown size stays, or is that of a call alone, which one operator has once. Where
+    Work of unknown size stays. On a host, so does what is neither a pass over memory nor a product;
+    without recorded inputs it may be that of a call alone, which one operator has once. Where
     rounds are not known to be independent, and a product may need the result of the round before,
     the loop stays as it is.
     """
@@ -70,9 +71,10 @@ def batched(trace: Trace, ranges: Ranges, *, unknown_are_calls: bool) -> Loops:
     shared[alone], rows[alone] = 0, _TILE
     fuller = np.clip(_TILE // rows, 1, count)
     together = _together_ns(trace, found, node_kind, inside, kind, (count - 1) * shared, fuller)
-    together = np.where(
-        together != MISSING, together, duration // (count if unknown_are_calls else 1)
-    )
+    sized = np.bincount(found.reads.node, minlength=len(nodes))[inside[first]] > 0
+    calls = np.where(sized | (not is_host), 1, count)
+    remains = (together == MISSING) | (is_host & (nodes.role[inside[first]] == OTHER))
+    together = np.where(remains, duration // calls, together)
     one_start = duration - (count - 1) * np.minimum(start_up_ns(trace), duration // count)
     fused = np.minimum(together, one_start)
     feeds = found.reads_size(inside, nodes.written_bytes[inside])

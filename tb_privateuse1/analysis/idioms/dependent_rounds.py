@@ -62,7 +62,9 @@ class Dependence:
         them. A round that copies something and reads all of such a tensor keeps its state there. A
         read takes the most recent result or place of its size that nobody has read yet. A read
         without one may be of the round before, if that writes the size behind it. A result of
-        unknown size is what such a read takes.
+        unknown size is what such a read takes. Nothing is carried on where all that is made of a
+        size is read in the round, and what is read without being made is the tensor of the items,
+        or a result again that no tensor ahead of the loop can be.
         """
         found = self._found
         inside = _nodes_of(found, self._trace, thread, start_ns, end_ns)
@@ -87,15 +89,18 @@ class Dependence:
                     unexplained.append((at, size))
             if not copies[at]:  # it may be into a place: then nothing reads it
                 fresh[written[at]] += 1
-        carried = [one for one in unexplained if {one[1], MISSING} & set(written[one[0] :])]
-        again = {
-            size
-            for at, size in carried
-            if not fresh[size] and (size in wholes or size in written[:at])
-        }
-        if any(size not in again for _, size in carried):
-            return True
-        return not self._earlier(thread, start_ns).isdisjoint(again - wholes)
+        again = set()
+        for at, size in unexplained:
+            made = size in written[:at]
+            if size in wholes and made:  # what was meets what is
+                return True
+            if not {size, MISSING} & set(written[at:]):
+                continue
+            if fresh[size] or (size not in wholes and not made):
+                return True
+            if made:
+                again.add(size)
+        return not self._earlier(thread, start_ns).isdisjoint(again)
 
     def _earlier(self, thread: int, start_ns: int) -> set[int]:
         """Return the bytes of tensors that are read or written in the step before a loop.

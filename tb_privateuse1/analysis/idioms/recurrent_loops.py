@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.idioms.dependent_rounds import COPIES, called_copie
 from tb_privateuse1.analysis.idioms.independent_rounds import independent_rounds, place_bytes
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph, operators_named
 from tb_privateuse1.analysis.idioms.slow_products import Slow
+from tb_privateuse1.analysis.work.arguments import item_bytes
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import lookup
@@ -51,12 +52,13 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
     """Return the loops over sequences whose rounds need each other; those with a cache are left.
 
     ``top`` are the operators that no other one called, by thread and start. A round that copies
-    into a place of a tensor keeps its results there: that is a cache, which is right as it is.
+    into a place of a tensor keeps its results there: that is a cache, which is right as it is. An
+    item has several numbers.
     """
     found = graph(trace)
     rounds = independent_rounds(trace, top)
     rounds = rounds.take(np.flatnonzero(~rounds.independent & (rounds.rounds >= ROUNDS)))
-    sizes = [place_bytes(read_call(trace, row))[0] for row in rounds.place.tolist()]
+    sizes = [_item_bytes(trace, row) for row in rounds.place.tolist()]
     ahead = Recurrences(
         thread=rounds.thread,
         start_ns=rounds.start_ns,
@@ -75,6 +77,18 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
     ahead = ahead.take(np.flatnonzero(products[:-1] & ~caches[:-1] & (ahead.item_bytes > 0)))
     ranges = _ordered(_with_backward(trace, ahead))
     return RecurrentLoops(ranges, _left(trace, found, ranges))
+
+
+def _item_bytes(trace: Trace, row: int) -> int:
+    """Return the bytes of an item; 0 if they are unknown, and of a single number.
+
+    That is one of a schedule, which a network does not read as an item of a sequence.
+    """
+    call = read_call(trace, row)
+    item, _ = place_bytes(call)
+    if call is None or not item:
+        return 0
+    return item if item > item_bytes(call.tensor(0).dtype) else 0
 
 
 def _ordered(ranges: Recurrences) -> Recurrences:

@@ -218,16 +218,13 @@ def typed_shapes(shapes: str, dtypes: str) -> Iterator[tuple[tuple[int, ...], st
 
 
 def numbers_of_elements(shapes: str) -> set[int]:
-    """Return the numbers of elements of recorded tensors that have several and are in no list."""
+    """Return the numbers of elements of recorded tensors that have several; those of lists, too."""
     try:
-        dims = _list(shapes)
+        dims = [one for one in _list(shapes) if isinstance(one, list)]
     except UnknownWork:
         return set()
-    found = {
-        math.prod(one)
-        for one in dims
-        if isinstance(one, list) and all(type(size) is int for size in one)
-    }
+    dims += [each for one in dims for each in one if isinstance(each, list)]
+    found = {math.prod(one) for one in dims if all(type(size) is int for size in one)}
     return found - {1}
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from tb_privateuse1.advice.rules.indexing_loop import RULE
+from tests.support.autograd import HostTraining
 from tests.support.program import Program, found
-from tests.support.sized import BF16, SizedProgram, full, recorded
+from tests.support.sized import BF16, FP32, SizedProgram, full, recorded
 
 
 def program(rounds: int, others: int = 1, *, device: bool = True) -> Program:
@@ -283,3 +284,16 @@ def test_without_shapes_no_gain_is_promised() -> None:
     (row,) = found(RULE, run.trace())
     assert row.saving_ns is None
     assert "shows with record_shapes" in str(row.explanation)
+
+
+def test_work_of_a_processor_stays_where_its_sizes_are_recorded() -> None:
+    """Parts of a table are looked at in turn to save memory: a batch takes as long."""
+    run = HostTraining()
+    for _ in range(4):
+        with run.step():
+            run.rest(1)
+            run.op("aten::split", 2, **recorded(full(64, 4096, dtype=FP32), "8", "0"))
+            for _ in range(8):
+                run.op("aten::topk", 500, **recorded(full(8, 4096, dtype=FP32), "5", "-1"))
+            run.rest(1)
+    assert found(RULE, run.trace()) == []

@@ -51,3 +51,18 @@ def test_a_round_that_writes_a_cache_is_right() -> None:
 
 def test_a_few_rounds_are_layers() -> None:
     assert found(RULE, cells(rounds=4).trace()) == []
+
+
+def test_a_number_of_a_schedule_is_no_item_of_a_sequence() -> None:
+    """A sampler runs its whole network in each round; only a number changes."""
+    run = HostTraining()
+    for _ in range(4):
+        with run.step():
+            run.rest(1)
+            for i in range(32):
+                run.op("aten::select", 2, **recorded(full(32, dtype=FP32), "0", str(i)))
+                run.op("aten::mm", 60, **recorded(STATE, WEIGHT))
+                run.op("aten::mul", 40, **recorded(STATE, full(dtype=FP32)))
+                run.op("aten::add", 40, **recorded(STATE, STATE, "1"))
+            run.rest(1)
+    assert found(RULE, run.trace()) == []

@@ -187,3 +187,15 @@ def test_rounds_that_take_rows_and_columns_in_turn_are_an_iteration() -> None:
                     run.run("aten::log", full(512))
 
     assert found(RULE, program(scaled).trace()) == []
+
+
+def test_sums_over_growing_distances_need_each_other() -> None:
+    """A parallel scan: each round joins what stays with what is added, of other sizes each time."""
+
+    def scan(run: SizedProgram) -> None:
+        for power in range(11):
+            stays, added = full(2**power, 16), full(2048 - 2**power, 16)
+            run.run("aten::add", added, added, "1")
+            run.run("aten::cat", [stays, added], "0")
+
+    assert found(RULE, program(scan).trace()) == []

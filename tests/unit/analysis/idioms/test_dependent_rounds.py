@@ -60,8 +60,18 @@ def shortest_paths(run: SizedProgram) -> None:
     """All paths by way of one more place: each round reads what the one before has written."""
     for i in range(64):
         item(run, i, SQUARE)
-        run.run("aten::add", SIDE, SIDE, "1")
+        run.run("aten::add", SIDE, "1", "1")
         run.run("aten::minimum", SQUARE, SIDE)
+
+
+def checked_paths(run: SizedProgram) -> None:
+    """The same, and each round asks whether anything has changed: it reads old and new paths."""
+    for i in range(64):
+        item(run, i, SQUARE)
+        run.run("aten::add", SIDE, "1", "1")
+        run.run("aten::minimum", SQUARE, SIDE)
+        run.run("aten::ne", SQUARE, SQUARE)
+        run.run("aten::any", full(64, 64, dtype="bool"))
 
 
 def cell(run: SizedProgram) -> None:
@@ -94,6 +104,6 @@ def converted(run: SizedProgram) -> None:
         run.run("aten::add_", ROW, ROW, "1")
 
 
-@pytest.mark.parametrize("body", [shortest_paths, recurrent, cut_off, converted])
+@pytest.mark.parametrize("body", [shortest_paths, checked_paths, recurrent, cut_off, converted])
 def test_a_state_is_carried_on(body: Callable[[SizedProgram], None]) -> None:
     assert independent(body) == [False, False]
