@@ -20,18 +20,21 @@ class Doubt(Struct, frozen=True):
 
     ``busy_ns`` bounds the time in which anything runs, and so all idle time. ``device_ns`` bounds
     each class of the device. A launch moves with its activity, so a class of idle time may also
-    lose or gain the time around the launches: ``idle_ns``.
+    lose or gain the time around the launches, ``idle_ns``, but no more than all idle time.
     """
 
     busy_ns: int
     device_ns: int
     idle_ns: int
 
-    def of(self, time_class: TimeClass) -> int:
-        """Return the bound of a class."""
+    def of(self, time_class: TimeClass, ns: int, idle_ns: int) -> int:
+        """Return the bound of a class that has ``ns``; all idle time together has ``idle_ns``."""
         if time_class.name == "kernel":
             return self.busy_ns
-        return self.device_ns if time_class.group == "device" else self.idle_ns
+        if time_class.group == "device":
+            return self.device_ns
+        # A class has at most all idle time that there may be, and at least none.
+        return min(self.idle_ns, max(ns, idle_ns + self.busy_ns - ns))
 
 
 def doubtful_time(

@@ -145,7 +145,9 @@ def account_table(
             label=CLASSES[i].label,
             meaning=CLASSES[i].meaning,
             ns=int(total[i]),
-            bound_ns=None if doubt is None else min(doubt.of(CLASSES[i]), whole),
+            bound_ns=None
+            if doubt is None
+            else min(doubt.of(CLASSES[i], int(total[i]), idle), whole),
             share=shares[NAMES[i]],
             stretches=len(of_class[i]),
             parts=(),

@@ -112,6 +112,9 @@ def test_the_account_is_within_its_bounds(seed: int, lanes: int, hosted: bool) -
     for shown in mine.classes:
         assert shown.bound_ns is not None
         assert abs(shown.ns - truth.get(shown.name, 0)) <= shown.bound_ns, shown.name
+        if shown.group != "device":
+            most = max(mine.idle_ns + mine.idle_bound_ns, 2 * shown.ns)
+            assert shown.ns + shown.bound_ns <= most, shown.name
 
 
 @pytest.mark.parametrize("seed", SEEDS)
