@@ -255,12 +255,12 @@ def rates_of_layers() -> Step:
     def step() -> None:
         functional.cross_entropy(model(inputs), labels).backward()
         with torch.no_grad():
-            grads = [one.grad for one in weights]
+            grads = [one.grad for one in weights if one.grad is not None]
             sizes = torch._foreach_norm(weights)
             slopes = torch._foreach_norm(grads)
             rates = torch._foreach_div(sizes, torch._foreach_add(slopes, 1e-9))
-            torch._foreach_mul_(grads, rates)
-            torch._foreach_add_(weights, grads, alpha=-1e-3)  # type: ignore[arg-type]
+            torch._foreach_mul_(grads, rates)  # type: ignore[arg-type]
+            torch._foreach_add_(weights, grads, alpha=-1e-3)
         for one in weights:
             one.grad = None
 
