@@ -260,7 +260,7 @@ def rates_of_layers() -> Step:
             slopes = torch._foreach_norm(grads)
             rates = torch._foreach_div(sizes, torch._foreach_add(slopes, 1e-9))
             torch._foreach_mul_(grads, rates)  # type: ignore[arg-type]
-            torch._foreach_add_(weights, grads, alpha=-1e-3)
+            torch._foreach_add_(weights, grads, alpha=-1e-3)  # type: ignore[arg-type]
         for one in weights:
             one.grad = None
 
