@@ -256,7 +256,7 @@ def rates_of_layers() -> Step:
         functional.cross_entropy(model(inputs), labels).backward()
         with torch.no_grad():
             grads = [one.grad for one in weights if one.grad is not None]
-            sizes = torch._foreach_norm(weights)
+            sizes = torch._foreach_norm(weights)  # type: ignore[arg-type]
             slopes = torch._foreach_norm(grads)
             rates = torch._foreach_div(sizes, torch._foreach_add(slopes, 1e-9))
             torch._foreach_mul_(grads, rates)  # type: ignore[arg-type]
