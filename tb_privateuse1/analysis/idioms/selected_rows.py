@@ -310,7 +310,7 @@ def _is_read_again(calls: FollowedCalls, at: int, elements: int, *, is_residual:
 
     A call with two tensors of the size reads another one beside the choice's result, which a sum
     may be with the branches' input. So may one of several readers, but for products of it that
-    directly follow each other: queries, keys and values.
+    directly follow each other and are read together: queries, keys and values.
     """
     readers = calls.readers(at, elements)
     if readers is None:
@@ -324,9 +324,18 @@ def _is_read_again(calls: FollowedCalls, at: int, elements: int, *, is_residual:
 
 
 def _are_products(calls: FollowedCalls, places: range) -> bool:
-    """Return whether there are products alone at some places, and views."""
+    """Return whether there are products alone at some places, and views, that are read together.
+
+    Heads of several results follow each other as well, but each has scores of its own.
+    """
     known = [calls.at(one) for one in places]
-    return all(one is not None and (one.kind == "gemm" or one.is_view) for one in known)
+    if not all(one is not None and (one.kind == "gemm" or one.is_view) for one in known):
+        return False
+    sizes = {one.made for one in known if one is not None and one.kind == "gemm"}
+    behind = (one for _, (_, one) in zip(range(_LONGEST), calls.behind(places[-1]), strict=False))
+    return any(
+        one is not None and sum(x.numel in sizes for x in one.call.tensors()) > 1 for one in behind
+    )
 
 
 def _alike(known: Known, elements: int) -> list[Tensor]:

@@ -112,15 +112,6 @@ def one_branch_each(run: SizedProgram) -> None:
     op(run, "relu", matrix(TOKENS, 64))
 
 
-def queries_of_a_choice(run: SizedProgram) -> None:
-    branch(run)
-    branch(run, layer="Linear_1")
-    where(run)
-    for _ in range(3):
-        op(run, "linear", matrix(TOKENS, 64), matrix(64, 64))
-        op(run, "view", matrix(TOKENS, 64), "[2048, 4, 16]", us=0)
-
-
 def masks_of_numbers(run: SizedProgram) -> None:
     """Each expert's result is multiplied with the comparison of a token's number with its own."""
     for expert in range(EXPERTS):
@@ -137,25 +128,6 @@ def assigned_by_masks(run: SizedProgram) -> None:
         branch(run, layer=layer)
         op(run, "index", matrix(TOKENS, 64), [((TOKENS,), "bool")])
         op(run, "index_put_", matrix(TOKENS, 64), [((TOKENS,), "bool")], matrix(rows, 64), "False")
-
-
-def mask_and_opposite(run: SizedProgram) -> None:
-    op(run, "gt", matrix(TOKENS, 1), "0.5", us=0)
-    branch(run)
-    op(run, "mul", matrix(TOKENS, 64), MASK)
-    op(run, "bitwise_not", MASK, us=0)
-    branch(run, layer="Linear_1")
-    op(run, "mul", matrix(TOKENS, 64), MASK)
-    op(run, "add", matrix(TOKENS, 64), matrix(TOKENS, 64))
-
-
-def opposite_comparisons(run: SizedProgram) -> None:
-    op(run, "linear", matrix(TOKENS, WIDTH), matrix(1, WIDTH))
-    for comparison in ("gt", "le"):
-        op(run, comparison, matrix(TOKENS, 1), "0.5", us=0)
-        branch(run, layer=f"Linear_{comparison}")
-        op(run, "mul", matrix(TOKENS, 64), MASK)
-    op(run, "add", matrix(TOKENS, 64), matrix(TOKENS, 64))
 
 
 def columns_of_rows(run: SizedProgram) -> None:
@@ -194,9 +166,6 @@ ONE_ROUND_US = 2 * LONG_US + SHORT_US
         (one_branch_each, ONE_ROUND_US),
         (assigned_by_masks, ONE_ROUND_US),
         (masks_of_numbers, EXPERTS * ONE_ROUND_US * (1 - 1 / EXPERTS)),
-        (mask_and_opposite, ONE_ROUND_US),
-        (opposite_comparisons, ONE_ROUND_US),
-        (queries_of_a_choice, ONE_ROUND_US),
         (columns_of_rows, EXPERTS * ONE_ROUND_US * (1 - 1 / EXPERTS)),
         (joined_for_gates, EXPERTS * ONE_ROUND_US * (1 - 2 / EXPERTS)),
     ],
@@ -223,36 +192,6 @@ def both_are_read(run: SizedProgram) -> None:
     branch(run, layer="Linear_1")
     where(run)
     op(run, "sub", matrix(TOKENS, 64), matrix(TOKENS, 64))
-
-
-def heads_of_both(run: SizedProgram) -> None:
-    """The choice and both results have a head and a loss each."""
-    branch(run)
-    branch(run, layer="Linear_1")
-    where(run)
-    for _ in range(3):
-        op(run, "linear", matrix(TOKENS, 64), matrix(8, 64))
-        op(run, "cross_entropy_loss", matrix(TOKENS, 8), NUMBERS, us=10)
-
-
-def two_senses(run: SizedProgram) -> None:
-    """Has a text, and is not blank: masks of the batch that say nothing of each other."""
-    branch(run)
-    op(run, "mul", matrix(TOKENS, 64), MASK)
-    branch(run, layer="Linear_1")
-    op(run, "bitwise_not", MASK, us=0)
-    op(run, "mul", matrix(TOKENS, 64), MASK)
-    op(run, "add", matrix(TOKENS, 64), matrix(TOKENS, 64))
-
-
-def two_scores(run: SizedProgram) -> None:
-    """Likely enough, and near enough: scores of two layers that are compared with one number."""
-    for comparison in ("gt", "le"):
-        op(run, "linear", matrix(TOKENS, WIDTH), matrix(1, WIDTH))
-        op(run, comparison, matrix(TOKENS, 1), "0.5", us=0)
-        branch(run, layer=f"Linear_{comparison}")
-        op(run, "mul", matrix(TOKENS, 64), MASK)
-    op(run, "add", matrix(TOKENS, 64), matrix(TOKENS, 64))
 
 
 def weighted_by_scores(run: SizedProgram) -> None:
@@ -425,7 +364,7 @@ def norm_of_rows(run: SizedProgram) -> None:
      norms_of_the_batch, all_experts_added, chosen_and_added, rounds_on_all_rows,
      read_probabilities, sampled, probabilities_for_the_program, read_in_part,
      copied_to_the_host, one_module_in_rounds, over_the_batch, compared_with_others,
-     norm_of_rows, heads_of_both, two_senses, two_scores],
+     norm_of_rows],
 )  # fmt: skip
 def test_results_that_are_read(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
