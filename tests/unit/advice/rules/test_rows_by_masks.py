@@ -1,4 +1,4 @@
-"""Masks and comparisons that exclude each other, or do not; branches that are read beside a choice."""
+"""Masks and comparisons that exclude each other, or do not; branches read beside a choice."""
 
 from __future__ import annotations
 
