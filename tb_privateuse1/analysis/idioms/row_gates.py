@@ -65,7 +65,7 @@ def gate_of(calls: FollowedCalls, at: int, gate: Tensor) -> Gate | None:
     if known.word in CUTS or known.word == "unbind":
         return _column(calls, place, known)
     if known.word in CASTS and x is not None and x.dtype == _BOOL:
-        return gate_of(calls, place, x)
+        return gate_of(calls, place, x) or Gate(("mask", gate.numel, place), "it")
     return Gate(("mask", gate.numel, place), "it") if gate.dtype == _BOOL else None
 
 

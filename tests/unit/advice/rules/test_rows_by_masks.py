@@ -43,6 +43,18 @@ def mask_and_opposite(run: SizedProgram) -> None:
     op(run, "add", matrix(TOKENS, 64), matrix(TOKENS, 64))
 
 
+def mask_as_number(run: SizedProgram) -> None:
+    """A mask of the batch becomes a number once: the other branch has one less it."""
+    number = matrix(TOKENS, 1)
+    op(run, "to", MASK, "6", "False", "False", "", us=0)
+    branch(run)
+    op(run, "mul", number, matrix(TOKENS, 64))
+    op(run, "rsub", number, "1", "1", us=0)
+    branch(run, layer="Linear_1")
+    op(run, "mul", number, matrix(TOKENS, 64))
+    op(run, "add", matrix(TOKENS, 64), matrix(TOKENS, 64))
+
+
 def opposite_comparisons(run: SizedProgram) -> None:
     op(run, "linear", matrix(TOKENS, WIDTH), matrix(1, WIDTH))
     for comparison in ("gt", "le"):
@@ -52,7 +64,9 @@ def opposite_comparisons(run: SizedProgram) -> None:
     op(run, "add", matrix(TOKENS, 64), matrix(TOKENS, 64))
 
 
-@pytest.mark.parametrize("body", [queries_of_a_choice, mask_and_opposite, opposite_comparisons])
+@pytest.mark.parametrize(
+    "body", [queries_of_a_choice, mask_and_opposite, mask_as_number, opposite_comparisons]
+)
 def test_rows_of_one_branch_go(body: Body) -> None:
     (row,) = found(RULE, steps(body).trace())
     assert row.saving_ns == pytest.approx(3000 * ONE_ROUND_US, rel=0.03)
