@@ -32,6 +32,7 @@ MODULES = (
     "right_later",
     "right_last",
     "right_unlike",
+    "right_against_new",
     "unseen_one_right",
     "unseen_two_right",
 )

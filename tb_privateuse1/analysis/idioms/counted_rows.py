@@ -37,7 +37,7 @@ def counted_rows(trace: Trace) -> Costly:
         known = calls.at(at)
         elements, width = (0, 0) if known is None else _rows(calls, at, known)
         found = _to_the_sum(calls, at, elements) if width >= _WIDTH else []
-        if found:
+        if found and not calls.is_read_beyond(at, elements):
             shares |= dict.fromkeys(found, 1 - 2 / width)
             sums.append(found[-1])
     return costly(calls, shares, sums)

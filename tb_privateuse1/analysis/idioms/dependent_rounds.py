@@ -23,6 +23,9 @@ COPIES = ("copy", "_copy_from")
 _LAYERS = re.compile("addmm|linear|norm|convolution")
 """Operators whose vectors are parameters: a bias may have as many bytes as one row."""
 
+_NUMBERS = (2, 4, 8)
+"""Bytes of single numbers."""
+
 
 def called_copies(trace: Trace, found: Graph, top: I64, callers: Bools) -> Bools:
     """Return a flag per node: it is a copy, and a chosen operator of the program is its caller.
@@ -64,7 +67,8 @@ class Dependence:
         without one may be of the round before, if that writes the size behind it. A result of
         unknown size is what such a read takes. Nothing is carried on where all that is made of a
         size is read in the round, and what is read without being made is the tensor of the items,
-        or a result again that no tensor ahead of the loop can be.
+        or a result again that no tensor ahead of the loop can be. Where places are
+        single numbers, single numbers are read, too.
         """
         found = self._found
         inside = _nodes_of(found, self._trace, thread, start_ns, end_ns)
@@ -74,11 +78,12 @@ class Dependence:
         waiting = sorted((time, size) for time, (size, _) in items.items())
         copies = self._copied[inside]
         wholes = {whole for _, whole in items.values()}
+        places = {size for size, _ in items.values()}
         unexplained = []
         for at, node in enumerate(range(inside.start, inside.stop)):
             while waiting and waiting[0][0] <= begin[at]:
                 fresh[waiting.pop(0)[1]] += 1
-            for size in _reads(self._trace, found, node):
+            for size in _reads(self._trace, found, node, places):
                 if size in wholes and copies.any():
                     return True
                 if fresh[size]:
@@ -149,14 +154,21 @@ def _nodes_of(found: Graph, trace: Trace, thread: int, start_ns: int, end_ns: in
     return slice(int(low + first), int(low + last))
 
 
-def _reads(trace: Trace, found: Graph, node: int) -> list[int]:
-    """Return the bytes of what a node reads, but for the vectors of a layer."""
+def _reads(trace: Trace, found: Graph, node: int, places: set[int]) -> list[int]:
+    """Return the bytes of what a node reads, but for the vectors of a layer.
+
+    Of tensors without dimensions, which the graph leaves out, those that are as large as places.
+    """
     low, high = np.searchsorted(found.reads.node, (node, node + 1))
     sizes: list[int] = found.reads.bytes[low:high].tolist()
+    is_layer = _LAYERS.search(found.words[found.nodes.word[node]])
+    may_be_numbers = not places.isdisjoint(_NUMBERS)
     call = None
-    if _LAYERS.search(found.words[found.nodes.word[node]]):
+    if is_layer or may_be_numbers:
         call = read_call(trace, int(found.nodes.op[node]))
     for one in () if call is None else call.tensors():
-        if len(one.shape) == 1 and one.dtype and one.bytes in sizes:
+        if is_layer and len(one.shape) == 1 and one.dtype and one.bytes in sizes:
             sizes.remove(one.bytes)
+        if may_be_numbers and not one.shape and one.dtype and one.bytes in places:
+            sizes.append(one.bytes)
     return sizes

@@ -6,6 +6,7 @@ only if nothing else of that size is read or made where that would matter.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -174,6 +175,33 @@ class FollowedCalls:
             if known.made == elements and not known.passes:
                 break
         return found
+
+    def is_read_beyond(self, place: int, elements: int) -> bool:
+        """Return whether what is made at a place may be read where ``readers`` has ended.
+
+        Once others of its size are made, a call that reads more of its type than were made since,
+        itself or a conversion of it, reads an older one.
+        """
+        made: Counter[str] = Counter()
+        own = self._types(place)
+        for _, known in self.behind(place):
+            if known is None:
+                continue
+            read = Counter(one.dtype for one in known.call.tensors() if one.numel == elements)
+            if made and any(read[kind] > made[kind] for kind in own):
+                return True
+            kind = "" if known.result is None else known.result.dtype
+            if known.made == elements and not known.passes:
+                made[kind] += 1
+            elif elements in known.sizes and known.passes and not made:
+                own.add(kind)
+        return False
+
+    def _types(self, place: int) -> set[str]:
+        """Return the type of what is made at a place: its inputs' if its own is not known."""
+        known = self.at(place)
+        made = None if known is None else known.result or known.call.optional(0)
+        return set() if made is None else {made.dtype}
 
     def _is_whole(self, place: int, known: Known) -> bool:
         """Return whether a view or a conversion gives all of its input, to this device alone."""

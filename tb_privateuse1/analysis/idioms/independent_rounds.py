@@ -124,10 +124,30 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
     for i, loop in enumerate(zip(*_whole(anchors, edge, hashes, segments), strict=True)):
         first, second, end, rounds = (int(one) for one in loop)
         begin, period = int(segments.first[i]), int(segments.period[i])
-        places = top[anchors[begin : begin + period * int(segments.rounds[i])]]
-        items = read.items(places.reshape(-1, period)) if rounds >= ROUNDS else {}
+        taken = anchors[begin : begin + period * int(segments.rounds[i])].reshape(-1, period)
+        items = read.items(top[taken]) if rounds >= ROUNDS else {}
         if items != {}:
             yield _Loop(first, second, end, rounds, items)
+        elif rounds >= ROUNDS:
+            yield from _passes(read, top, taken, end)
+
+
+def _passes(read: _Places, top: I64, taken: I64, end: int) -> Iterator[_Loop]:
+    """Yield a loop for each time that all rounds come again, as in steps that are not marked.
+
+    ``taken`` are the places, a row per round, as indices of ``top``; the last round ends at
+    ``end``, and may be missing.
+    """
+    cycle = read.cycle(top[taken])
+    if cycle < ROUNDS or -len(taken) % cycle > 1:
+        return
+    length = int(taken[1, 0] - taken[0, 0])
+    for first in range(0, len(taken), cycle):
+        rounds = taken[first : first + cycle]
+        items = read.items(top[rounds])
+        until = int(rounds[-1, 0]) + length if first + cycle < len(taken) else end
+        if items != {}:
+            yield _Loop(int(rounds[0, 0]), int(rounds[1, 0]), until, cycle, items)
 
 
 def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
@@ -230,6 +250,13 @@ class _Places:
                     read_call(self._trace, first)
                 )
         return found
+
+    def cycle(self, rows: np.ndarray) -> int:
+        """Return after how many rounds all places come again in equal order; 0 if they do not."""
+        index = np.array([[self._at(row) for row in column] for column in rows.tolist()], object)
+        again = np.flatnonzero((index == index[0]).all(axis=1))
+        cycle = int(again[1]) if len(again) > 1 else 0
+        return cycle if cycle and (index[cycle:] == index[:-cycle]).all() else 0
 
     def _at(self, row: int) -> int | None:
         """Return the index that a place begins at; None if it was not recorded."""

@@ -68,7 +68,9 @@ def _share(trace: Trace, calls: FollowedCalls, at: int, known: Known) -> float:
     if known.word in _RUNNING:
         readers = calls.readers(at, x.numel)
         reader = calls.at(readers[0]) if readers and len(readers) == 1 else None
-        return _OF_PASS if reader is not None and _taken(reader) <= MOST_READ else 0.0
+        if reader is None or _taken(reader) > MOST_READ or calls.is_read_beyond(at, x.numel):
+            return 0.0
+        return _OF_PASS
     *batch, rows, columns = x.shape
     values = min(rows, columns)
     completed = _completed(calls, at, known)
@@ -121,17 +123,24 @@ def _few(calls: FollowedCalls, at: int, known: Known, values: int) -> float:
 
 
 def _of_values(calls: FollowedCalls, at: int, word: str, shape: tuple[int, ...]) -> float:
-    """Return the share that the readers near a decomposition take of its values.
+    """Return the share that the readers behind a decomposition take of its values.
 
-    One that takes others than the greatest ones counts as taking all.
+    One that takes others than the greatest ones counts as taking all. Farther away a cut
+    may be one of another tensor, and a product may begin with a bias of this shape.
     """
     found = 0.0
-    for _, (_, known) in zip(range(_NEAR), calls.behind(at), strict=False):
+    for place, known in calls.behind(at):
         x = None if known is None else known.call.optional(0)
+        if place - at > _NEAR and (known is None or known.kind == "gemm" or _cuts(known)):
+            continue
         is_size = known is not None and known.word == "abs"  # their greatest one is read behind it
         if known is not None and x is not None and x.shape == shape and not is_size:
             found += _taken(known) if _takes_greatest(known, word in _RISING) else 1.0
     return found
+
+
+def _cuts(known: Known) -> bool:
+    return known.word in CUTS or known.word in _GREATEST
 
 
 def _of_vectors(calls: FollowedCalls, at: int, word: str, shape: tuple[int, ...]) -> list[float]:

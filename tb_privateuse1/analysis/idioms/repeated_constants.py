@@ -75,6 +75,8 @@ class _Constants:
         self.found: list[_Value] = []
         self.changed: set[int] = set()
         """Numbers of those that somebody writes to later: buffers."""
+        self.others: set[Key] = set()
+        """Sizes and types of results on the way that are no constants."""
 
     def make(
         self, call: int, place: int, made_of: tuple[_Value, ...], what: Call, step: int = NONE
@@ -178,6 +180,7 @@ def _follow(
 ) -> int:
     """Follow the constants from a place on; return the last place that was looked at."""
     values: dict[Key, list[_Value]] = defaultdict(list)
+    constants.others.clear()
     numbers, records = operators.listed
     others, place = 0, start
     while place < stop:
@@ -210,7 +213,8 @@ def _taken(
 ) -> tuple[_Value, ...] | None:
     """Return the constants that a call reads; None if it reads anything else.
 
-    Two inputs of one size and type are the last two values of these.
+    Two inputs of one size and type are the last two values of these, or one of them twice if
+    nothing else of the kind was made.
     """
     if call.is_factory:
         return ()
@@ -221,6 +225,8 @@ def _taken(
         return None
     for i, key in enumerate(call.reads):
         if held := values.get(key):
+            if key in constants.others and call.reads.count(key) > len(held):
+                return None
             again = call.reads[: i + 1].count(key) if len(held) > 1 else 1
             taken.append(held[-min(again, len(held))])
         elif given.has(key):
@@ -272,4 +278,5 @@ def _forget(call: Call, values: dict[Key, list[_Value]], constants: _Constants) 
     if call.result is None:
         values.clear()
     else:
+        constants.others.add(call.result)
         values.pop(call.result, None)

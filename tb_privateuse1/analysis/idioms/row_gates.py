@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.work.arguments import Tensor, UnknownWork
 _BOOL = "bool"
 _NOTS = frozenset(("bitwise_not", "logical_not", "rsub"))
 _OPPOSITES = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+_COMPARES = frozenset(("eq", *_OPPOSITES))
 _ZEROS = frozenset(("zeros", "zeros_like", "zero", "new_zeros"))
 
 
@@ -28,7 +29,8 @@ class Gate(Struct, frozen=True):
     they are ``of`` gates; 0 if any number of them exclude each other.
     """
 
-    family: tuple[str, int]
+    family: tuple[str, int, int]
+    """What it is, its elements, and the place that makes what is compared, or the mask."""
     which: str
     few: int = 1
     of: int = 0
@@ -53,23 +55,46 @@ def gate_of(calls: FollowedCalls, at: int, gate: Tensor) -> Gate | None:
     """Return what a place reads as a gate; None if it may be any numbers."""
     found = made_from(calls, at, gate.numel)
     if found is None:
-        return Gate(("mask", gate.numel), "it") if gate.dtype == _BOOL else None
+        return None  # two masks of a batch may keep the same rows
     place, known = found
     if known.word in _NOTS:
         return _opposite(calls, place, known)
     x = known.call.optional(0)
-    if known.word == "eq" and x is not None and x.numel == gate.numel:
-        number = known.call.value(1)
-        return Gate(("eq", gate.numel), number) if number else None
-    if known.word in _OPPOSITES and known.call.value(1):
-        first = min(known.word, _OPPOSITES[known.word])
-        side = "it" if known.word == first else "not"
-        return Gate((f"{first} {known.call.value(1)}", gate.numel), side)
+    if x is not None and known.call.value(1) and known.word in _COMPARES and x.numel == gate.numel:
+        return _compared(known, x, place, _origin(calls, place, x))
     if known.word in CUTS or known.word == "unbind":
         return _column(calls, place, known)
-    if gate.dtype == _BOOL or (known.word in CASTS and x is not None and x.dtype == _BOOL):
-        return Gate(("mask", gate.numel), "it")
-    return None
+    if known.word in CASTS and x is not None and x.dtype == _BOOL:
+        return gate_of(calls, place, x) or Gate(("mask", gate.numel, place), "it")
+    return Gate(("mask", gate.numel, place), "it") if gate.dtype == _BOOL else None
+
+
+def _compared(known: Known, x: Tensor, place: int, origin: int) -> Gate:
+    """Return a comparison with a number, at a place, as a gate.
+
+    Opposite ones exclude each other if they compare one tensor; of equality with several numbers
+    that goes without saying. Of an unknown tensor the comparison itself is a mask.
+    """
+    word, number = known.word, known.call.value(1)
+    if word == "eq":
+        return Gate(("eq", x.numel, origin), number)
+    if origin < 0:
+        return Gate(("mask", x.numel, place), "it")
+    first = min(word, _OPPOSITES[word])
+    return Gate((f"{first} {number}", x.numel, origin), "it" if word == first else "not")
+
+
+def _origin(calls: FollowedCalls, at: int, x: Tensor) -> int:
+    """Return the place that made a tensor, by its elements and type; -1 if none of the step did."""
+    for one in range(at - 1, calls.first_of(at) - 1, -1):
+        known = calls.at(one)
+        if known is None:
+            return -1
+        result = known.result
+        is_it = known.made == x.numel and not known.is_view
+        if is_it and (result is None or result.dtype == x.dtype):
+            return one
+    return -1
 
 
 def few_of_columns(calls: FollowedCalls, at: int, elements: int) -> tuple[int, int] | None:
@@ -156,4 +181,4 @@ def _column(calls: FollowedCalls, at: int, known: Known) -> Gate | None:
         return None
     which = str(at) if known.word == "unbind" else known.call.value(2)
     rows = math.prod(x.shape) // found[1]
-    return Gate(("columns", rows), which, *found)
+    return Gate(("columns", rows, -1), which, *found)

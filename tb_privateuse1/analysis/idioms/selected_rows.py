@@ -190,7 +190,7 @@ def _exclusive(calls: FollowedCalls, gated: list[_Gated]) -> list[_Group]:
 
     Gates with the same number begin another group: another tensor may be compared.
     """
-    groups: dict[tuple[str, int], list[list[_Gated]]] = defaultdict(list)
+    groups: dict[tuple[str, int, int], list[list[_Gated]]] = defaultdict(list)
     for one in gated:
         own = groups[one.gate.family]
         if not own or one.gate.which in {other.gate.which for other in own[-1]}:
@@ -309,8 +309,8 @@ def _is_read_again(calls: FollowedCalls, at: int, elements: int, *, is_residual:
     """Return whether something behind a choice may read one of the results that it chose from.
 
     A call with two tensors of the size reads another one beside the choice's result, which a sum
-    may be with the branches' input. So may one of several readers, but for products of it: queries,
-    keys and values.
+    may be with the branches' input. So may one of several readers, but for products of it that
+    directly follow each other and are read together: queries, keys and values.
     """
     readers = calls.readers(at, elements)
     if readers is None:
@@ -319,8 +319,23 @@ def _is_read_again(calls: FollowedCalls, at: int, elements: int, *, is_residual:
     pairs = [one for one in known if one is None or len(_alike(one, elements)) > 1]
     if is_residual and len(pairs) == 1 and pairs[0] is not None and pairs[0].word == "add":
         pairs = []
-    several = len(known) > 1 and not all(one is not None and one.kind == "gemm" for one in known)
+    several = len(known) > 1 and not _are_products(calls, range(readers[0], readers[-1] + 1))
     return bool(pairs) or several
+
+
+def _are_products(calls: FollowedCalls, places: range) -> bool:
+    """Return whether there are products alone at some places, and views, that are read together.
+
+    Heads of several results follow each other as well, but each has scores of its own.
+    """
+    known = [calls.at(one) for one in places]
+    if not all(one is not None and (one.kind == "gemm" or one.is_view) for one in known):
+        return False
+    sizes = {one.made for one in known if one is not None and one.kind == "gemm"}
+    behind = (one for _, (_, one) in zip(range(_LONGEST), calls.behind(places[-1]), strict=False))
+    return any(
+        one is not None and sum(x.numel in sizes for x in one.call.tensors()) > 1 for one in behind
+    )
 
 
 def _alike(known: Known, elements: int) -> list[Tensor]:

@@ -27,6 +27,8 @@ LEAST = 64
 some tens at most; what takes an element at a time has some for each of many."""
 _ONE = re.compile(r"\[(\[(1(,\s*1)*)?\](,\s*\[(1(,\s*1)*)?\])*)?\]")
 """Shapes of tensors of one element, beside inputs that are no tensors."""
+_TABLE = re.compile(r"^\[\[\d+(,\s*\d+)+\]")
+"""Shapes of a view of a tensor with two dimensions or more."""
 
 
 class NumberRuns(Table, frozen=True):
@@ -55,7 +57,8 @@ def number_runs(trace: Trace, top: I64) -> NumberRuns:
     """Return the runs of operators on single numbers with nothing but views in between.
 
     ``top`` are the operators that no other one called, by thread and start. What optimizers and
-    other functions of torch run is theirs.
+    other functions of torch run is theirs. With gradients, numbers of one series may need each
+    other, and cannot be Python's: such a run counts if it takes numbers from a table.
     """
     ops = trace.ops
     number, neutral = _on_numbers(trace, top)
@@ -71,6 +74,8 @@ def number_runs(trace: Trace, top: I64) -> NumberRuns:
     kinds = np.bincount(run[long][distinct], minlength=len(begins))
     taped = mask_of(run[long & (ops.sequence[rows] >= 0)], len(begins))
     made = np.bincount(segment[operators_named(trace, "lift_fresh")[top]], minlength=len(top) + 1)
+    tables = neutral & groupby.named_rows(trace.strings, ops.shapes[top], _is_table)
+    alone = np.bincount(segment[tables], minlength=len(top) + 1)[segment[begins]] == 0
     found = NumberRuns(
         thread=ops.thread[top[begins]],
         start_ns=ops.start_ns[top[begins]],
@@ -80,8 +85,12 @@ def number_runs(trace: Trace, top: I64) -> NumberRuns:
         first=top[begins],
         recorded=taped,
         given=2 * made[segment[begins]] * kinds >= calls,
-    ).take(np.flatnonzero(calls >= LEAST))
+    ).take(np.flatnonzero((calls >= LEAST) & ~(taped & alone)))
     return found.take(~_in_torch(trace, found)) if len(found) else found
+
+
+def _is_table(shapes: str) -> bool:
+    return bool(_TABLE.match(shapes))
 
 
 def _on_numbers(trace: Trace, top: I64) -> tuple[Bools, Bools]:

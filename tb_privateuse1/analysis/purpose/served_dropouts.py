@@ -3,8 +3,8 @@
 A model that is left in training mode draws them, and where autograd is on, it records a graph that
 nobody goes through. Dropout may be meant: to ask a model several times how sure it is (Y. Gal, Z.
 Ghahramani: "Dropout as a Bayesian Approximation", 2016). Then inputs are there several times, or
-the same module is called again in an iteration, or a spread is computed of the results, or some
-dropouts are off while others are on.
+the same module is called again in an iteration, or a spread is computed of the results, or they
+are added to those of the iterations before, or some dropouts are off while others are on.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _DROPOUTS = frozenset(
 _DRAWS = frozenset(("aten::bernoulli_", "aten::native_dropout", "aten::_fused_dropout"))
 """What an active dropout calls; one that is off calls nothing."""
 _SPREADS = ("std", "var", "std_mean", "var_mean", "cov")
+_ADDS = ("add", "addcmul", "lerp")
 _MULTIPLIES = ("repeat", "repeat_interleave", "tile", "expand")
 _FORWARD_MODE = frozenset(("aten::_make_dual", "aten::_unpack_dual", "aten::_fw_primal"))
 _KEEP = VIEWS | {name.removeprefix("aten::").strip("_") for name in _DROPOUTS}
@@ -82,6 +83,8 @@ def served_dropouts(trace: Trace) -> ServedDropouts:
         else _pass_again(trace, calls, turn, active)
     )
     if repeats or _several_inputs_or_spread(trace, calls, turn, active, at):
+        return none
+    if _adds_to_others(trace, calls, turn):
         return none
     recorded = _recorded(trace, calls, active) * np.count_nonzero(calls.records & (turn >= 0))
     return ServedDropouts(active, int(recorded), _of_module(trace, modules, active))
@@ -185,6 +188,25 @@ def _pass_again(trace: Trace, calls: OutermostCalls, turn: I64, active: I64) -> 
     made = _times_made(calls, first, second)
     draws = np.searchsorted(drawn, second) - np.searchsorted(drawn, first)
     return bool(((made == 0) & (draws > 0)).any())
+
+
+def _adds_to_others(trace: Trace, calls: OutermostCalls, turn: I64) -> bool:
+    """Return whether what an iteration's last layer makes is added to another tensor in place.
+
+    Answers to other inputs are not added up number by number. What a model adds to its states comes
+    ahead of its last layer.
+    """
+    layers = np.array([_is_layer(trace, calls, i) for i in range(len(calls.calls))] or [False])
+    known = np.flatnonzero((layers[calls.call] | calls.named(*_ADDS)) & (turn >= 0))
+    made, adds = {}, set()
+    for number, at in zip(calls.call[known].tolist(), turn[known].tolist(), strict=True):
+        call = calls.calls[number]
+        if layers[number]:
+            made[at] = call.result
+            adds.discard(at)
+        elif call.writes and set(call.reads) == {made.get(at)}:
+            adds.add(at)
+    return bool(adds)
 
 
 def _is_layer(trace: Trace, calls: OutermostCalls, number: int) -> bool:

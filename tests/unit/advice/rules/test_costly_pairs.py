@@ -199,6 +199,29 @@ def all_values(run: SizedProgram) -> None:
     op(run, "log", matrix(320))
 
 
+def values_read_later(run: SizedProgram) -> None:
+    """The layer that the greatest value scales comes first, then a penalty on all values."""
+    greatest_value(run)
+    for _ in range(20):
+        op(run, "linear", matrix(500, 320), matrix(320, 320), matrix(320), us=1)
+    op(run, "clamp", matrix(320), "1e-6", "")
+
+
+def sums_read_later(run: SizedProgram) -> None:
+    """Points are drawn up to the last sum, and put among all sums."""
+    last_sum(run)
+    op(run, "mul", matrix(4096, 1), matrix(1, 300))
+    op(run, "searchsorted", matrix(4096, 300), matrix(4096, 300), "False", "False", "", "")
+
+
+def one_hot_read_later(run: SizedProgram) -> None:
+    """Scores of as many numbers are made before the rows are their targets."""
+    op(run, "one_hot", WORDS, "2000", us=LONG_US)
+    op(run, "sum", ((512, 2000), "long int"), "[0]", "False", us=LONG_US)
+    op(run, "linear", matrix(512, 64), matrix(2000, 64))
+    op(run, "to", ((512, 2000), "long int"), "6", "False", "False", "", us=0)
+
+
 def least_value(run: SizedProgram) -> None:
     op(run, "linalg_eigvalsh", matrix(320, 320), "L", us=LONG_US)
     op(run, "select", matrix(320), "0", "0", us=0)
@@ -248,7 +271,8 @@ def experts_by_class(run: SizedProgram) -> None:
     "body",
     [bent_between, absolute_differences, directions_are_read, three_coordinates, cosines_of_rows,
      one_hot_targets, few_answers, all_values, least_value, all_vectors, rest_of_a_basis,
-     frobenius, norms_of_vectors, all_sums, few_classes, experts_by_class],
+     frobenius, norms_of_vectors, all_sums, few_classes, experts_by_class, values_read_later,
+     sums_read_later, one_hot_read_later],
 )  # fmt: skip
 def test_forms_that_are_needed(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []

@@ -246,6 +246,24 @@ def test_a_row_that_needs_the_row_before_is_no_item() -> None:
     assert found(RULE, sized(prefix).trace()) == []
 
 
+def test_unmarked_steps_begin_such_a_loop_again() -> None:
+    def steps(run: SizedProgram) -> None:
+        for _ in range(5):
+            prefix(run)
+
+    assert found(RULE, sized(steps).trace()) == []
+
+
+def test_a_loop_that_begins_again_is_still_one() -> None:
+    def rows(run: SizedProgram) -> None:
+        for i in range(8 * 5):
+            item(run, i % 8)
+            run.run("aten::exp", full(1, 1024), host=100)
+
+    (row,) = found(RULE, sized(rows).trace())
+    assert "20 loops indexed a tensor 8 times each" in row.explanation
+
+
 def bags(read: tuple[int, ...] = (12, 256)) -> SizedProgram:
     """Rows of a table that each text names, one text after the other; their numbers are unknown."""
 

@@ -194,6 +194,19 @@ def inputs_converted(run: SizedProgram) -> None:
     layer(run)
 
 
+def rows_of_a_recurrence(run: SizedProgram) -> None:
+    """A table of zeros is filled row by row, each by the one before and one of a given table."""
+    row, table = full(8 * ROWS, dtype=FP32), full(4, 8 * ROWS, dtype=FP32)
+    run.run("aten::zeros", f"[4, {8 * ROWS}]", "6", "", "", "False")
+    for time in range(4):
+        run.run("aten::select", table, "0", str(time))
+        run.run("aten::logsumexp", full(64, 8 * ROWS, dtype=FP32), "[0]", "False")
+        run.run("aten::select", table, "0", str(time))
+        run.run("aten::add", row, row, "1")
+        run.run("aten::select", table, "0", str(time))
+        run.run("aten::copy_", row, row, "False")
+
+
 def results_of_a_weights_size(run: SizedProgram) -> None:
     """Two networks of equal rows: 2,048 results of 32 numbers are as many as 512 x 128 weights."""
     for _ in range(2):
@@ -206,7 +219,7 @@ def results_of_a_weights_size(run: SizedProgram) -> None:
     "step",
     [
         other_numbers, drawn, buffer, routed, times_a_number, of_a_batch, down_and_on,
-        inputs_converted, results_of_a_weights_size,
+        inputs_converted, results_of_a_weights_size, rows_of_a_recurrence,
     ],
 )  # fmt: skip
 def test_work_that_differs(step: Callable[[SizedProgram], None]) -> None:

@@ -86,6 +86,15 @@ def test_numbers_with_gradients_are_no_numbers_of_python() -> None:
     assert "tolist" not in row.fix
 
 
+def one_series(run: TrainingProgram) -> None:
+    """A state that follows from the one before by a bent formula, with gradients."""
+    for time in range(8 * TIMES):
+        run.op("aten::select", 2, **recorded(full(8 * TIMES, dtype=FP32), "0", str(time)))
+        run.op("aten::mul", 4, **recorded(NUMBER, NUMBER), **_tape(run, True))
+        run.op("aten::add", 4, **recorded(NUMBER, NUMBER, "1"), **_tape(run, True))
+        run.op("aten::tanh", 4, **recorded(NUMBER), **_tape(run, True))
+
+
 def by_time(run: TrainingProgram) -> None:
     """The right form: a vector of all environments at each time."""
     row = full(ENVIRONMENTS, dtype=FP32)
@@ -134,7 +143,7 @@ def norms(run: TrainingProgram) -> None:
         run.rest(1)
 
 
-@pytest.mark.parametrize("body", [by_time, terms, gates, line_search, of_torch, norms])
+@pytest.mark.parametrize("body", [by_time, terms, gates, line_search, of_torch, norms, one_series])
 def test_a_right_program_is_not_accused(body: Callable[[TrainingProgram], None]) -> None:
     assert found(RULE, program(body).trace()) == []
 

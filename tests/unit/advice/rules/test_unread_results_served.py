@@ -109,6 +109,22 @@ def spread(run: TrainingProgram) -> None:
     run.run("aten::std", full(8, ROWS // 8, 8, dtype=FP32), "[0]", "1", "False")
 
 
+def averaged(run: TrainingProgram) -> None:
+    """One draw in each step, which a mean of all draws takes up."""
+    model(run)
+    answers = full(ROWS, 8, dtype=FP32)
+    run.op("aten::add_", 3, kernel=5, **recorded(answers, answers, "0.25"))
+
+
+def residual(run: TrainingProgram) -> None:
+    """What the model adds up itself comes ahead of its head."""
+    for _ in range(4):
+        layer(run)
+        dropout(run)
+        run.op("aten::add_", 3, kernel=5, **recorded(STATES, STATES, "1"))
+    layer(run, 8)
+
+
 def some_off(run: TrainingProgram) -> None:
     """A generator's own dropout stays on, and all others are off."""
     dropout(run, train=False)
@@ -137,8 +153,8 @@ def tangents(run: TrainingProgram) -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        several_passes, passes_without_modules, repeated_rows, expanded_rows, spread, some_off,
-        without_graph, gradients_of_inputs, tangents,
+        several_passes, passes_without_modules, repeated_rows, expanded_rows, spread, averaged,
+        some_off, without_graph, gradients_of_inputs, tangents,
     ],
 )  # fmt: skip
 def test_dropout_that_is_meant(step: Callable[[TrainingProgram], None]) -> None:
@@ -152,8 +168,11 @@ def positions(run: TrainingProgram) -> None:
     model(run)
 
 
-def test_places_of_each_text_are_no_repeated_inputs() -> None:
-    assert len(found(RULE, steps(positions).trace())) == 1
+@pytest.mark.parametrize("step", [positions, residual])
+def test_neither_places_nor_residuals_ask_a_model_again(
+    step: Callable[[TrainingProgram], None],
+) -> None:
+    assert len(found(RULE, steps(step).trace())) == 1
 
 
 def test_a_recording_of_one_pass_may_be_cut_before_its_backward_pass() -> None:
