@@ -120,6 +120,7 @@ def write_content(content: arrow_file.Content, path: Path) -> None:
     Raises OSError.
     """
     arrow_file.write(cache_directory.part_path(path), content)
+    forget_outdated(path.stem)
 
 
 def read_parts(path: Path) -> tuple[RankPart, ...]:
@@ -134,6 +135,11 @@ def read_parts(path: Path) -> tuple[RankPart, ...]:
 def is_outdated(content: str) -> bool:
     """Return whether this process found a part of this content that another version made."""
     return content in _OUTDATED
+
+
+def forget_outdated(key: str) -> None:
+    """Record that this version made the part since: one that is missing later was removed."""
+    _OUTDATED.discard(disk_cache.content_of(key))
 
 
 def _unpack_current(path: Path, content: arrow_file.Content) -> tuple[RankPart, ...]:
