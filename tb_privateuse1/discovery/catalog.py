@@ -216,7 +216,8 @@ def _walk(
         while unique in names:
             unique += "'"
         make = functools.partial(_runs_and_others, unique, directory, heads)
-        found = isolate(unique, functools.partial(heads.once, unique, directory, make))
+        listed = f"{root} {unique}"  # two roots may have one name
+        found = isolate(unique, functools.partial(heads.once, listed, directory, make))
         if isinstance(found, Failure):
             warnings.append(found.finding())
             continue
