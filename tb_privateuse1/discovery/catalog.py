@@ -216,8 +216,7 @@ def _walk(
         while unique in names:
             unique += "'"
         make = functools.partial(_runs_and_others, unique, directory, heads)
-        listed = f"{root} {unique}"  # two roots may have one name
-        found = isolate(unique, functools.partial(heads.once, listed, directory, make))
+        found = isolate(unique, functools.partial(heads.once, f"{root} {unique}", directory, make))
         if isinstance(found, Failure):
             warnings.append(found.finding())
             continue

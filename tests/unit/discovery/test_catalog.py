@@ -392,13 +392,3 @@ def test_the_shared_traces() -> None:
         files = found.find(path.parent.relative_to(FOLDER).as_posix())
         assert files.sidecar is not None
         assert files.sidecar.path == str(path)
-
-
-def test_two_roots_of_one_name_are_searched_once_while_they_are_the_same(tmp_path: Path) -> None:
-    trace(tmp_path / "b" / "host_0.1.pt.trace.json", rank=0)
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "notes.json").write_text("{}")
-    heads = Heads(READERS)
-    roots = [("x", str(tmp_path / name)) for name in ("a", "b")]
-    (first,), (second,) = (list(catalog.walk(roots, heads, [], [])) for _ in range(2))
-    assert first is second
