@@ -216,7 +216,7 @@ def _walk(
         while unique in names:
             unique += "'"
         make = functools.partial(_runs_and_others, unique, directory, heads)
-        found = isolate(unique, functools.partial(heads.once, unique, directory, make))
+        found = isolate(unique, functools.partial(heads.once, f"{root} {unique}", directory, make))
         if isinstance(found, Failure):
             warnings.append(found.finding())
             continue

@@ -244,12 +244,14 @@ def has_device_work(file: File) -> bool:
 def _blocks(file: File) -> Iterator[bytes]:
     with open_file(file.path, file.size) as opened:
         stream: IO[bytes] = opened
+        packing = compressed_files.packing_of(opened.read(compressed_files.HEAD_BYTES))
+        opened.seek(0)
         for _ in range(compressed_files.MOST_LAYERS):
-            packing = compressed_files.packing_of(stream.read(compressed_files.HEAD_BYTES))
-            stream.seek(0)
             if packing is None:
                 break
             stream = compressed_files.open_unpacked(stream, packing)
+            packing = compressed_files.packing_of(_read(stream, compressed_files.HEAD_BYTES))
+            stream.seek(0)
         left, rest = compressed_files.most_bytes(file.size), b""
         try:
             while left > 0 and (block := stream.read(_SCANNED)):

@@ -130,6 +130,7 @@ def write_content(content: arrow_file.Content, path: Path) -> None:
     Raises OSError.
     """
     arrow_file.write(cache_directory.part_path(path), content)
+    forget_outdated(path.stem)
 
 
 def read_parts(path: Path) -> tuple[RankPart, ...]:
@@ -139,6 +140,11 @@ def read_parts(path: Path) -> tuple[RankPart, ...]:
     if parts:
         cache_directory.touch(beside)
     return parts or ()
+
+
+def forget_outdated(key: str) -> None:
+    """Record that this version made the part since: one that is missing later was removed."""
+    _OUTDATED.discard(disk_cache.content_of(key))
 
 
 def _unpack_current(path: Path, content: arrow_file.Content) -> tuple[RankPart, ...]:

@@ -258,14 +258,14 @@ class Store:
 
         No request can reach their keys any more, and readers that opened one hold it in memory.
         """
+        part_file.forget_outdated(key)
         path, now_ns = files.trace.path, files.trace.mtime_ns
         with self._lock:
             before_ns, before = self._latest.get(path, (now_ns, key))
             if before_ns <= now_ns:
                 self._latest[path] = now_ns, key
-        if before_ns < now_ns:
-            for stored in self._paths(before, files):
-                cache_directory.remove(stored)
+        for stored in self._paths(before, files) if before_ns < now_ns else ():
+            cache_directory.remove(stored)
 
     def _submit(self) -> None:
         """Submit one more job to the pool of processes."""

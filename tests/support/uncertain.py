@@ -67,6 +67,11 @@ def _queue(ready: I64, work: I64) -> I64:
     return starts
 
 
+def with_kernels(host: Trace, start: I64, end: I64, **known: Any) -> Trace:
+    """Return what the host does with kernels of one lane, and the steps that follow."""
+    return _with(host, [_kernels(start, end, **known)])
+
+
 def _kernels(start: I64, end: I64, **known: Any) -> Kernels:
     empty = Kernels.empty()
     zeros = {name: np.zeros(len(start), column.dtype) for name, column in empty.columns()}

@@ -46,19 +46,25 @@ class Limits(Struct, frozen=True):
         """Return the greatest length of each window."""
         return self.end_high - self.start_low
 
-    def total(self, rows: I64) -> tuple[int, int]:
-        """Return the least and the greatest sum of the lengths of some steps, in their order.
+    def spans(self, first: I64, last: I64) -> tuple[I64, I64]:
+        """Return the least and the greatest time from the start of ``first`` to ``last``'s end."""
+        least = _reached(self.start_low, self.end_low)[last] - self.start_high[first]
+        most = _reached(self.start_high, self.end_high)[last] - self.start_low[first]
+        return least, most
 
-        A later end of one step is a later start of the next one, so that only the first start and
-        the last end of consecutive steps count.
-        """
-        first = rows[~np.isin(rows - 1, rows)]
-        apart = int((self.start_high - self.start_low)[first].sum())
-        least, most = (
-            int(np.maximum(end - start, 0)[rows].sum())
+    def pauses(self, rows: I64) -> tuple[int, int]:
+        """Return the least and the greatest sum of the pauses before rows, none the first step."""
+        most, least = (
+            int((start[rows] - _reached(start, end)[rows - 1]).sum())
             for start, end in ((self.start_low, self.end_low), (self.start_high, self.end_high))
         )
-        return max(least - apart, 0), most + apart
+        return least, most
+
+
+def _reached(start: I64, end: I64) -> I64:
+    """Return when each step and all before it have ended."""
+    reached: I64 = np.maximum(np.maximum.accumulate(end), start)
+    return reached
 
 
 class Windows(Struct, frozen=True):
@@ -80,12 +86,24 @@ class Windows(Struct, frozen=True):
         return np.where(self.known, bound, MISSING)
 
     def total_bound(self, steps: Steps, rows: I64) -> int | None:
-        """Return the error bound of the sum of some steps' lengths; None if it is not known."""
+        """Return the error bound of the sum of some steps' lengths; None if it is not known.
+
+        A later end of one step is a later start of the next one, so that consecutive steps change
+        with the first start, the last end, and the pauses between. Their sum alone need not be
+        extreme at an extreme of the shared error, but that time is, and so are the pauses.
+        """
         if not self.known[rows].all():
             return None
+        rows = np.sort(rows)
+        apart = np.diff(rows, prepend=NONE - 1) != 1
+        first, last = rows[apart], rows[np.append(apart[1:], True)[: len(rows)]]
+        (least, most), spans = self.early.spans(first, last), self.delayed.spans(first, last)
+        shortest, _ = self.delayed.pauses(rows[~apart])
+        _, longest = self.early.pauses(rows[~apart])
         length = int((steps.end_ns - steps.start_ns)[rows].sum())
-        totals = [limits.total(rows) for limits in (self.early, self.delayed)]
-        return max(max(length - least, most - length) for least, most in totals)
+        low = max(int(np.minimum(least, spans[0]).sum()) - longest, 0)
+        high = int(np.maximum(most, spans[1]).sum()) - shortest
+        return min(max(length - low, high - length), int(self.bound(steps)[rows].sum()))
 
 
 @memoize

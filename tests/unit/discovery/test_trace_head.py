@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import tb_privateuse1
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.file import file_at
-from tb_privateuse1.discovery.trace_head import has_device_work, labels_in
+from tb_privateuse1.discovery.trace_head import Heads, has_device_work, labels_in
+from tb_privateuse1.readers import READERS
 from tests.support.make import document, kernel, op
 
 
@@ -46,3 +48,31 @@ def test_categories_say_that_a_device_worked(tmp_path: Path) -> None:
     assert not has_device_work(file_at(str(_write(tmp_path / "a.json", host))))
     device = _write(tmp_path / "b.json", host, kernel("gemm", 0, 5), spaces=3 << 20)
     assert has_device_work(file_at(str(device)))
+
+
+@pytest.mark.parametrize("size", [2, 10, 12])
+def test_a_packed_file_that_ends_in_its_first_bytes_has_no_device_work(
+    tmp_path: Path, size: int
+) -> None:
+    cut = tmp_path / "a.json.gz"
+    cut.write_bytes(gzip.compress(b'{"cat": "kernel"}')[:size])
+    assert not has_device_work(file_at(str(cut)))
+    assert labels_in(file_at(str(cut))) == ()
+
+
+def test_a_rank_that_is_being_written_does_not_hide_its_run(tmp_path: Path) -> None:
+    cut = _write(tmp_path / "host_1.rank0.pt.trace.json.gz", kernel("gemm", 0, 5))
+    cut.write_bytes(cut.read_bytes()[:10])
+    _write(tmp_path / "host_2.server.pt.trace.json.gz", op("aten::mm", 0, 9))
+    assert len(tb_privateuse1.open(tmp_path).runs.runs) == 1
+
+
+def test_two_roots_of_one_name_are_searched_once_while_they_are_the_same(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    _write(tmp_path / "b" / "host_0.1.pt.trace.json", op("aten::mm", 0, 9))
+    (tmp_path / "a" / "notes.json").write_text("{}")
+    heads = Heads(READERS)
+    roots = [("x", str(tmp_path / name)) for name in ("a", "b")]
+    (first,), (second,) = (list(catalog.walk(roots, heads, [], [])) for _ in range(2))
+    assert first is second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,18 @@ def test_a_part_of_another_analysis_has_the_same_name(
     change(monkeypatch, part_file, "version")
     assert part_file.read_part(path) is None
     assert EarlierParts().note([path]) is not None
+
+
+def test_a_part_that_was_made_again_and_removed_is_of_this_version(
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    Store(0, cache).part(files)
+    path = path_of(files, cache)
+    change(monkeypatch, part_file, "version")
+    Store(0, cache).part(files)
+    shutil.rmtree(cache)
+    assert EarlierParts().note([path]) is None
 
 
 def test_a_directory_is_listed_once_a_minute(

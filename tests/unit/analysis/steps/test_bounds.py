@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -10,11 +12,11 @@ from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.steps.table import step_averages, step_spread, step_table
-from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.model import BOUND, MISSING
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
-from tests.support import make
+from tests.support import make, uncertain
 from tests.support.repeats import repeats
 from tests.support.uncertain import pair
 
@@ -62,6 +64,33 @@ def test_the_sum_of_steps_is_within_its_bound_and_counts_inner_edges_once(
         bound = steps_bounds.total_bound(shown, rows)
         assert bound is not None
         assert abs(int(mine - theirs)) <= bound <= bounds[rows].sum()
+
+
+def test_an_error_between_the_extremes_of_all_starts_may_be_the_worst() -> None:
+    """A shared error that fills pauses, and then delays the first start, is within the bound."""
+    ends, hosts = [80, 150, 240], [(0, 50), (100, 150), (170, 300)]
+    steps = [make.step(i, *host) for i, host in enumerate(hosts)]
+    ops = [make.op("aten::mm", begin + 1, begin + 3, id=i) for i, (begin, _) in enumerate(hosts)]
+    host = make.trace(*steps, *ops)
+    rows = {id: row for row, id in enumerate(host.ops.external_id.tolist())}
+    end = np.array(ends) * 1000
+    known = {
+        "op": np.array([rows[i] for i in range(3)], np.int32),
+        "start_bound_ns": np.full(3, 40_000),
+        "shift_bound_ns": np.full(3, 40_000),
+        "evidence": np.full(3, BOUND, np.int8),
+    }
+
+    def lengths(shift_ns: int) -> Any:
+        trace = uncertain.with_kernels(host, end + shift_ns - 10_000, end + shift_ns, **known)
+        return trace, trace.steps.end_ns - trace.steps.start_ns
+
+    shown, length = lengths(0)
+    for some in (np.array([1, 2]), np.array([2, 1]), np.array([0, 2]), np.arange(3)):
+        bound = steps_bounds.total_bound(shown, some)
+        assert bound is not None
+        for shift_ns in range(-40_000, 40_001, 2_000):
+            assert abs(int((lengths(shift_ns)[1] - length)[some].sum())) <= bound
 
 
 @pytest.mark.parametrize("seed", SEEDS)
