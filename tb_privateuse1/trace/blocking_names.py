@@ -22,9 +22,21 @@ _KEPT = 1 << 13
 """Names whose answer is kept, of all traces: several analyses ask the same ones, at 5 us each."""
 
 
-@functools.lru_cache(maxsize=_KEPT)
+_WORDS = ("sync", "waitfor")
+"""A name that matches ``_WAITS`` has one of them."""
+
+
 def blocks(name: str) -> bool:
     """Return whether a call of this name makes the host wait for the device."""
+    lower = name.lower()
+    # Beyond ASCII, other letters are alike, too.
+    if _WORDS[0] not in lower and _WORDS[1] not in lower and name.isascii():
+        return False
+    return _blocks(name)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _blocks(name: str) -> bool:
     return bool(_WAITS.search(name)) and not _NO_WAIT.search(name)
 
 

@@ -91,5 +91,6 @@ def blocking_operators(trace: Trace) -> I64:
     return rows
 
 
+@memoize
 def _reading_names(trace: Trace) -> Bools:
     return flag_names(trace.strings, _READS.__contains__)

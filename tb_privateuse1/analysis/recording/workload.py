@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import kinds_of_work
+from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.recording import capture_and_compilation
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.i18n import say
@@ -27,7 +28,13 @@ _DECODE = re.compile(r"\bdecode|generation_[1-9]", re.IGNORECASE)
 """Words of serving engines for their two kinds of iterations. Where a name counts both kinds of
 requests (``context_1(…)_generation_0(…)``), the count must not be 0."""
 
-_MATRIX = ("gemm", "convolution", "attention", "recurrent", "compiled")
+_MATRIX: tuple[kinds_of_work.Kind, ...] = (
+    "gemm",
+    "convolution",
+    "attention",
+    "recurrent",
+    "compiled",
+)
 
 
 class Workload(Struct, frozen=True):
@@ -149,12 +156,8 @@ def _inference(trace: Trace) -> Workload | None:
     own = (ops.kind == OPERATOR) & _outside_compilers(trace)
     if (ops.sequence[own] >= 0).any():
         return None
-    names = [
-        n
-        for n in groupby.distinct_values(ops.name[own]).tolist()
-        if kinds_of_work.kind_of(trace.text(n), trace.vendor) in _MATRIX
-    ]
-    rows = np.flatnonzero(own & np.isin(ops.name, names))
+    matrix = [kinds_of_work.KINDS.index(kind) for kind in _MATRIX]
+    rows = np.flatnonzero(own & np.isin(name_categories(trace)[ops.name], matrix))
     if not len(rows):
         return None
     reason = say("No operator has a sequence number: gradients are off.")
