@@ -54,7 +54,7 @@ def name_categories(trace: Trace) -> I32:
     names = distinct_values(np.concatenate(named))
     names = names[names >= 0]
     texts = (trace.strings[name] for name in names.tolist())
-    category[names] = [numbers[kinds_of_work.kind_of(text, trace.vendor)] for text in texts]
+    category[names] = [numbers[kind] for kind in kinds_of_work.kinds_of(texts, trace.vendor)]
     return category
 
 

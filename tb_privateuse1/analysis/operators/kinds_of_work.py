@@ -8,13 +8,14 @@ namespace, overload, the underscores of variants, ``_backward`` and libraries' p
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from typing import get_args
 
 from msgspec import Struct
 
 from tb_privateuse1.trace import step_names, work_kinds
-from tb_privateuse1.trace.vendor import Vendor
+from tb_privateuse1.trace.vendor import GENERIC, Vendor
 from tb_privateuse1.vendors import words
 from tb_privateuse1.vendors.kernel_names import SPELLINGS
 
@@ -81,8 +82,8 @@ _PREFIXES = ("mkldnn", "mps", "native", "thnn", "slow", "fused", "legacy")
 _VARIANTS = re.compile(r"(_double)?(_backward|_jvp|_forward)\w*$|_$")
 
 
-class _Patterns(Struct, frozen=True):
-    """The compiled patterns for traces of one vendor."""
+class _Patterns(Struct, frozen=True, eq=False):
+    """The compiled patterns for traces of one vendor; the same object for equal words."""
 
     whole: re.Pattern[str]
     reduced: re.Pattern[str]
@@ -95,14 +96,28 @@ class _Patterns(Struct, frozen=True):
 
 def kind_of(name: str, vendor: Vendor) -> Kind:
     """Return the kind of work of an operator in a vendor's trace."""
-    if name.startswith(step_names.PREFIX) and name.removeprefix(step_names.PREFIX).isdecimal():
-        return "other"  # a recording can have a million of them
-    return _kind_of(name, vendor.communication_prefixes, vendor.operator_prefixes, vendor.backends)
+    return _kind_of(name, _generic() if vendor is GENERIC else _patterns_of(vendor))
+
+
+def kinds_of(names: Iterable[str], vendor: Vendor) -> Iterator[Kind]:
+    """Yield the kind of each name: to look up a vendor's words takes longer than most names."""
+    patterns = _patterns_of(vendor)
+    return (_kind_of(name, patterns) for name in names)
+
+
+def _patterns_of(vendor: Vendor) -> _Patterns:
+    return _patterns(vendor.communication_prefixes, vendor.operator_prefixes, vendor.backends)
+
+
+@cache
+def _generic() -> _Patterns:
+    return _patterns_of(GENERIC)
 
 
 @lru_cache(maxsize=1 << 17)
-def _kind_of(name: str, *own: tuple[str, ...]) -> Kind:
-    patterns = _patterns(*own)
+def _kind_of(name: str, patterns: _Patterns) -> Kind:
+    if name.startswith(step_names.PREFIX) and name.removeprefix(step_names.PREFIX).isdecimal():
+        return "other"  # a recording can have a million of them
     if found := patterns.whole.match(name):
         return WHOLE_NAMES[int(str(found.lastgroup)[1:])][0]
     bare = _ENGINE.sub("", name) if name.startswith(("autograd::", "torch::")) else name
