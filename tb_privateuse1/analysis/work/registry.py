@@ -67,6 +67,9 @@ _log = logging.getLogger(__name__)
 _NODE = re.compile(r"torch::autograd::CppNode<(?:[^<>]*::)?(\w+)")
 
 
+_POOLED, _LOOKUP = embedding_tables.WORDS
+
+
 @lru_cache(maxsize=4096)
 def reduced_name(name: str) -> str:
     """Return the name without namespace, overload, library and the marks of in-place and out.
@@ -76,7 +79,7 @@ def reduced_name(name: str) -> str:
     """
     made = _NODE.match(name) if name.startswith("torch::") else None
     word = made[1] if made else name.rpartition("::")[2].partition(".")[0]
-    if any(part in word for part in embedding_tables.WORDS):
+    if _POOLED in word or _LOOKUP in word:
         for form, key in embedding_tables.FORMS:
             if form.match(word):
                 return key
