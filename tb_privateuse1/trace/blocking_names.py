@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 
 _WAITS = re.compile(
     r"synchroni[sz]e(?!_|(?-i:[a-z]))|waitfor|(stream|device|event)_?sync", re.IGNORECASE
@@ -26,17 +27,18 @@ _WORDS = ("sync", "waitfor")
 """A name that matches ``_WAITS`` has one of them."""
 
 
-def blocks(name: str) -> bool:
-    """Return whether a call of this name makes the host wait for the device."""
-    lower = name.lower()
-    # Beyond ASCII, other letters are alike, too.
-    if _WORDS[0] not in lower and _WORDS[1] not in lower and name.isascii():
-        return False
-    return _blocks(name)
+def blocking(names: Iterable[str]) -> list[bool]:
+    """Return ``blocks`` of each name; most need no expression. Beyond ASCII, more letters match."""
+    sync, wait = _WORDS
+    return [
+        (sync in (lower := name.lower()) or wait in lower or not name.isascii()) and blocks(name)
+        for name in names
+    ]
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _blocks(name: str) -> bool:
+def blocks(name: str) -> bool:
+    """Return whether a call of this name makes the host wait for the device."""
     return bool(_WAITS.search(name)) and not _NO_WAIT.search(name)
 
 
