@@ -9,7 +9,6 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import kinds_of_work
-from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.recording import capture_and_compilation
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.i18n import say
@@ -156,8 +155,10 @@ def _inference(trace: Trace) -> Workload | None:
     own = (ops.kind == OPERATOR) & _outside_compilers(trace)
     if (ops.sequence[own] >= 0).any():
         return None
-    matrix = [kinds_of_work.KINDS.index(kind) for kind in _MATRIX]
-    rows = np.flatnonzero(own & np.isin(name_categories(trace)[ops.name], matrix))
+    used = groupby.distinct_values(ops.name[own]).tolist()
+    kinds = kinds_of_work.kinds_of(map(trace.text, used), trace.vendor)
+    names = [name for name, kind in zip(used, kinds, strict=True) if kind in _MATRIX]
+    rows = np.flatnonzero(own & np.isin(ops.name, names))
     if not len(rows):
         return None
     reason = say("No operator has a sequence number: gradients are off.")
