@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.i18n import Text, say
 from tb_privateuse1.trace import call_tree, device_times, groupby, intervals
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -170,17 +171,24 @@ class JudgedTrace:
         for table in ("ops", "kernels", "launches", "frames"):
             column: I32 = getattr(self.trace, table).name
             ids = np.flatnonzero(np.bincount(column[column >= 0], minlength=1))
-            names[table] = ids, tuple(self.trace.text(i) for i in ids)
+            names[table] = ids, tuple(self.trace.strings[i] for i in ids.tolist())
         return names
+
+    @functools.cached_property
+    def _named(self) -> dict[tuple[TableName, str], I64]:
+        """Return by table and expression the names of the table in which it was found: few."""
+        return {}
 
     def named(self, table: TableName, pattern: str) -> Bools:
         """Return a flag per row of a table: the regular expression is found in its name."""
-        ids, texts = self._names[table]
-        find = re.compile(pattern).search
-        matches = np.zeros(len(self.trace.strings) + 1, np.bool_)
-        matches[ids] = [find(text) is not None for text in texts]
+        found = self._named.get((table, pattern))
+        if found is None:
+            ids, texts = self._names[table]
+            find = re.compile(pattern).search
+            found = ids[np.array([find(text) is not None for text in texts], np.bool_)]
+            self._named[table, pattern] = found
         column: I32 = getattr(self.trace, table).name
-        return groupby.rows_of(matches, column)
+        return groupby.rows_of(mask_of(found, len(self.trace.strings) + 1), column)
 
     @functools.cached_property
     def per_step(self) -> Text:

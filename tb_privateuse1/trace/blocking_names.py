@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 
 _WAITS = re.compile(
     r"synchroni[sz]e(?!_|(?-i:[a-z]))|waitfor|(stream|device|event)_?sync", re.IGNORECASE
@@ -20,6 +21,19 @@ _SLEEPS = re.compile(
 
 _KEPT = 1 << 13
 """Names whose answer is kept, of all traces: several analyses ask the same ones, at 5 us each."""
+
+
+_WORDS = ("sync", "waitfor")
+"""A name that matches ``_WAITS`` has one of them."""
+
+
+def blocking(names: Iterable[str]) -> list[bool]:
+    """Return ``blocks`` of each name; most need no expression. Beyond ASCII, more letters match."""
+    sync, wait = _WORDS
+    return [
+        (sync in (lower := name.lower()) or wait in lower or not name.isascii()) and blocks(name)
+        for name in names
+    ]
 
 
 @functools.lru_cache(maxsize=_KEPT)

@@ -7,15 +7,15 @@ parent comes before its children. Modules are Python frames that torch names ``n
 from __future__ import annotations
 
 import itertools
-import operator
 import re
 from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from tb_privateuse1.trace import intervals, step_names
-from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup
+from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -93,9 +93,44 @@ def number_keys(key: I64) -> tuple[I64, I64]:
     return np.flatnonzero(seen), number[key]
 
 
+_HEAD = 16
+"""Characters of each name that are kept as numbers: nearly all prefixes are shorter."""
+_AT_ONCE = 1 << 16
+"""Names whose first characters are read together: numpy takes four bytes for each of them."""
+_FOREIGN = 255
+"""Stands for this character and all behind it."""
+
+
+@memoize
+def _heads(trace: Trace) -> NDArray[np.uint64]:
+    """Return the first ``_HEAD`` characters of the strings, one byte each: rows of 8 of them."""
+    heads = np.zeros((len(trace.strings), _HEAD), np.uint8)
+    for first in range(0, len(trace.strings), _AT_ONCE):
+        texts = np.array(trace.strings[first : first + _AT_ONCE], f"U{_HEAD}")
+        codes = texts.view(np.uint32).reshape(-1, _HEAD)
+        heads[first : first + _AT_ONCE] = np.minimum(codes, _FOREIGN)
+    return np.ascontiguousarray(heads.view(np.uint64).T)
+
+
 def starts_with(trace: Trace, *prefixes: str) -> Bools:
-    """Return ``flag_names`` of the strings that start with one of the prefixes."""
-    return flag_names(trace.strings, operator.methodcaller("startswith", prefixes))
+    """Return a flag per string, and one more False: it starts with one of the prefixes.
+
+    Names are many, and are asked for many prefixes: their first characters are compared as numbers.
+    """
+    found = np.zeros(len(trace.strings) + 1, np.bool_)
+    for prefix in prefixes:
+        codes = bytes(min(ord(letter), _FOREIGN) for letter in prefix[:_HEAD])
+        wanted = np.frombuffer(codes.ljust(_HEAD, b"\0"), np.uint64)
+        masks = np.frombuffer((b"\xff" * len(codes)).ljust(_HEAD, b"\0"), np.uint64)
+        alike = np.ones(len(trace.strings), np.bool_)
+        for row, mask, value in zip(_heads(trace), masks, wanted, strict=True):
+            if mask:
+                alike &= (row & mask) == value
+        if len(prefix) > _HEAD or _FOREIGN in codes or 0 in codes:  # an end reads as zeros, too
+            for name in np.flatnonzero(alike).tolist():
+                alike[name] = trace.strings[name].startswith(prefix)
+        found[:-1] |= alike
+    return found
 
 
 def is_module(trace: Trace) -> Bools:

@@ -131,12 +131,12 @@ class _Named:
     def __init__(self, trace: Trace, column: I32) -> None:
         self._trace, self._column = trace, column
         self._names = groupby.distinct_values(column[column >= 0])
+        self._texts = [trace.strings[name] for name in self._names.tolist()]
 
     def matches(self, pattern: re.Pattern[str]) -> Bools:
         """Return by row whether the pattern is found in its name."""
         flags = np.zeros(len(self._trace.strings) + 1, np.bool_)
-        texts = (pattern.search(self._trace.text(name)) for name in self._names)
-        flags[self._names] = np.fromiter((bool(t) for t in texts), np.bool_, len(self._names))
+        flags[self._names] = [pattern.search(text) is not None for text in self._texts]
         return groupby.rows_of(flags, self._column)
 
 

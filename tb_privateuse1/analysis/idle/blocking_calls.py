@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from tb_privateuse1.analysis.threads.clock_slack import WAITED_NS, clock_slack_ns
 from tb_privateuse1.trace import groupby
-from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.blocking_names import blocking
 from tb_privateuse1.trace.columns import flag_names, lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MEMCPY, MISSING, SYNC, Trace
@@ -21,15 +19,7 @@ _READS = ("aten::_local_scalar_dense", "aten::nonzero")
 @memoize
 def blocking_names(trace: Trace) -> Bools:
     """Return by string of the trace whether it names a call that waits for the device."""
-    return _looked_up(trace, range(len(trace.strings)))
-
-
-def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
-    """Return the same for some of the strings only; the others are False."""
-    found = np.zeros(len(trace.strings), np.bool_)
-    for i in strings:
-        found[i] = blocks(trace.strings[i])
-    return found
+    return np.array(blocking(trace.strings), np.bool_)
 
 
 def blocking_calls(trace: Trace) -> Bools:
@@ -40,8 +30,10 @@ def blocking_calls(trace: Trace) -> Bools:
 @memoize
 def _named_waits(trace: Trace) -> Bools:
     launches = trace.launches
-    used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
-    return lookup(_looked_up(trace, used), launches.name, False)
+    used = groupby.distinct_values(launches.name[launches.name >= 0])
+    found = np.zeros(len(trace.strings), np.bool_)
+    found[used] = blocking(trace.strings[name] for name in used.tolist())
+    return lookup(found, launches.name, False)
 
 
 def synchronization_starts(trace: Trace) -> I64:
@@ -91,5 +83,6 @@ def blocking_operators(trace: Trace) -> I64:
     return rows
 
 
+@memoize
 def _reading_names(trace: Trace) -> Bools:
     return flag_names(trace.strings, _READS.__contains__)

@@ -48,12 +48,13 @@ def name_categories(trace: Trace) -> I32:
     Other strings are of kind ``other``, and so is the last of the (strings + 1) entries, that of
     ``NONE``.
     """
-    category = np.full(len(trace.strings) + 1, kinds_of_work.KINDS.index("other"), np.int32)
+    numbers = {kind: number for number, kind in enumerate(kinds_of_work.KINDS)}
+    category = np.full(len(trace.strings) + 1, numbers["other"], np.int32)
     named = [trace.ops.name, trace.captures.name, trace.kernels.name]
-    for name in distinct_values(np.concatenate(named)).tolist():
-        category[name] = kinds_of_work.KINDS.index(
-            kinds_of_work.kind_of(trace.text(name), trace.vendor)
-        )
+    names = distinct_values(np.concatenate(named))
+    names = names[names >= 0]
+    texts = (trace.strings[name] for name in names.tolist())
+    category[names] = [numbers[kind] for kind in kinds_of_work.kinds_of(texts, trace.vendor)]
     return category
 
 

@@ -8,13 +8,14 @@ namespace, overload, the underscores of variants, ``_backward`` and libraries' p
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from typing import get_args
 
 from msgspec import Struct
 
-from tb_privateuse1.trace import work_kinds
-from tb_privateuse1.trace.vendor import Vendor
+from tb_privateuse1.trace import step_names, work_kinds
+from tb_privateuse1.trace.vendor import GENERIC, Vendor
 from tb_privateuse1.vendors import words
 from tb_privateuse1.vendors.kernel_names import SPELLINGS
 
@@ -81,30 +82,53 @@ _PREFIXES = ("mkldnn", "mps", "native", "thnn", "slow", "fused", "legacy")
 _VARIANTS = re.compile(r"(_double)?(_backward|_jvp|_forward)\w*$|_$")
 
 
-class _Patterns(Struct, frozen=True):
-    """The compiled patterns for traces of one vendor."""
+class _Patterns(Struct, frozen=True, eq=False):
+    """The compiled patterns for traces of one vendor; the same object for equal words."""
 
     whole: re.Pattern[str]
     reduced: re.Pattern[str]
     prefix: re.Pattern[str]
+    beginnings: re.Pattern[str]
+    """Matches wherever a pattern that begins with the name does."""
+    parts: re.Pattern[str]
+    """Is found wherever a pattern that begins anywhere matches."""
 
 
 def kind_of(name: str, vendor: Vendor) -> Kind:
     """Return the kind of work of an operator in a vendor's trace."""
-    return _kind_of(name, vendor.communication_prefixes, vendor.operator_prefixes, vendor.backends)
+    return _kind_of(name, _generic() if vendor is GENERIC else _patterns_of(vendor))
+
+
+def kinds_of(names: Iterable[str], vendor: Vendor) -> Iterator[Kind]:
+    """Yield the kind of each name: to look up a vendor's words takes longer than most names."""
+    patterns = _patterns_of(vendor)
+    return (_kind_of(name, patterns) for name in names)
+
+
+def _patterns_of(vendor: Vendor) -> _Patterns:
+    return _patterns(vendor.communication_prefixes, vendor.operator_prefixes, vendor.backends)
+
+
+@cache
+def _generic() -> _Patterns:
+    return _patterns_of(GENERIC)
 
 
 @lru_cache(maxsize=1 << 17)
-def _kind_of(name: str, *own: tuple[str, ...]) -> Kind:
-    patterns = _patterns(*own)
+def _kind_of(name: str, patterns: _Patterns) -> Kind:
+    if name.startswith(step_names.PREFIX) and name.removeprefix(step_names.PREFIX).isdecimal():
+        return "other"  # a recording can have a million of them
     if found := patterns.whole.match(name):
         return WHOLE_NAMES[int(str(found.lastgroup)[1:])][0]
-    bare = _ENGINE.sub("", name)
-    if node := _NODE.match(bare):
+    bare = _ENGINE.sub("", name) if name.startswith(("autograd::", "torch::")) else name
+    if ("Backward" in bare or "ForAutograd" in bare) and (node := _NODE.match(bare)):
         bare = _WORD.sub("_", node[1]).lower()
     elif bare != name:
         return "autograd"
-    found = patterns.reduced.match(_reduced(bare, patterns.prefix))
+    reduced = _reduced(bare, patterns.prefix)
+    if not patterns.beginnings.match(reduced) and not patterns.parts.search(reduced):
+        return "other"
+    found = patterns.reduced.match(reduced)
     return PATTERNS[int(str(found.lastgroup)[1:])][0] if found else "other"
 
 
@@ -120,6 +144,8 @@ def _patterns(
         whole=_first_of(WHOLE_NAMES, "<libraries>", libraries),
         reduced=_first_of(PATTERNS, "<backends>", devices),
         prefix=re.compile(f"^({prefixes})_"),
+        beginnings=_any_of(False, devices),
+        parts=_any_of(True, devices),
     )
 
 
@@ -129,9 +155,25 @@ def _first_of(patterns: tuple[tuple[Kind, str], ...], mark: str, instead: str) -
     return re.compile("|".join(f"(?P<_{i}>{text})" for i, text in enumerate(texts)))
 
 
+_ANYWHERE = ".*"
+_GROUP = re.compile(r"(?<!\\)\((?!\?)")
+
+
+def _any_of(anywhere: bool, devices: str) -> re.Pattern[str]:
+    """Compile one expression for the patterns that begin anywhere, or for the others.
+
+    It has no groups and no ``.*``, so that a name that none matches is known ten times sooner.
+    """
+    texts = [text for _, text in PATTERNS if text.startswith(_ANYWHERE) == anywhere]
+    whole = "|".join(text.removeprefix(_ANYWHERE) for text in texts)
+    return re.compile(_GROUP.sub("(?:", whole.replace("<backends>", devices)))
+
+
 def _reduced(name: str, prefix: re.Pattern[str]) -> str:
     """Return the reduced name: ``batch_norm`` for ``aten::native_batch_norm_backward``."""
     word = name.rpartition("::")[2].partition(".")[0].strip("_")
+    if "_" not in word:
+        return word
     if not word.startswith("fused_"):
         word = prefix.sub("", word)
     return _VARIANTS.sub("", word).strip("_")

@@ -14,8 +14,9 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idle import blocking_calls, launch_times
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import intervals, uncertainty
-from tb_privateuse1.trace.columns import containing, flag_names, lookup
-from tb_privateuse1.trace.groupby import LAST, maxima, minima
+from tb_privateuse1.trace.call_tree import starts_with
+from tb_privateuse1.trace.columns import containing, lookup
+from tb_privateuse1.trace.groupby import LAST, maxima, minima, named_rows
 from tb_privateuse1.trace.model import MEMCPY, NONE, Trace
 from tb_privateuse1.trace.table import Bools
 
@@ -109,12 +110,12 @@ def profiler_stop(trace: Trace) -> Edge:
     end so, too, its time is its own.
     """
     ops, launches, kernels, steps = trace.ops, trace.launches, trace.kernels, trace.steps
-    work = ~_matches(trace, re.compile(f"^{_STEP}"))[ops.name]
+    work = ~starts_with(trace, _STEP)[ops.name]
     waits = blocking_calls.blocking_calls(trace)
     last_op = int(ops.end_ns[work].max(initial=0))
     last = [last_op, int(kernels.end_ns.max(initial=0))]
     if len(trace.frames):
-        own = ~_matches(trace, _PROFILER)[trace.frames.name]
+        own = ~named_rows(trace.strings, trace.frames.name, _PROFILER.search)
         last.append(int(trace.frames.start_ns[own].max(initial=0)))
     is_trailing = waits & (launches.start_ns >= last_op) & bool(work.any())
     last.append(int(launches.end_ns[~is_trailing].max(initial=0)))
@@ -146,7 +147,3 @@ def _end_with_waits(trace: Trace, work: Bools, waits: Bools) -> bool:
     step = containing(steps.host_start_ns, steps.host_end_ns, waits_ns)
     last_wait = maxima(step, waits_ns, len(steps), -1)
     return 2 * int((last_wait >= last_op)[:-1].sum()) > len(steps) - 1
-
-
-def _matches(trace: Trace, pattern: re.Pattern[str]) -> Bools:
-    return flag_names(trace.strings, pattern.search)

@@ -27,7 +27,13 @@ _DECODE = re.compile(r"\bdecode|generation_[1-9]", re.IGNORECASE)
 """Words of serving engines for their two kinds of iterations. Where a name counts both kinds of
 requests (``context_1(…)_generation_0(…)``), the count must not be 0."""
 
-_MATRIX = ("gemm", "convolution", "attention", "recurrent", "compiled")
+_MATRIX: tuple[kinds_of_work.Kind, ...] = (
+    "gemm",
+    "convolution",
+    "attention",
+    "recurrent",
+    "compiled",
+)
 
 
 class Workload(Struct, frozen=True):
@@ -149,11 +155,9 @@ def _inference(trace: Trace) -> Workload | None:
     own = (ops.kind == OPERATOR) & _outside_compilers(trace)
     if (ops.sequence[own] >= 0).any():
         return None
-    names = [
-        n
-        for n in groupby.distinct_values(ops.name[own]).tolist()
-        if kinds_of_work.kind_of(trace.text(n), trace.vendor) in _MATRIX
-    ]
+    used = groupby.distinct_values(ops.name[own]).tolist()
+    kinds = kinds_of_work.kinds_of(map(trace.text, used), trace.vendor)
+    names = [name for name, kind in zip(used, kinds, strict=True) if kind in _MATRIX]
     rows = np.flatnonzero(own & np.isin(ops.name, names))
     if not len(rows):
         return None

@@ -17,7 +17,6 @@ from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import (
-    flag_names,
     latest_not_after,
     lookup,
     mask_of,
@@ -290,7 +289,8 @@ def _awaited(
     others = np.flatnonzero((own < 0) & ~recorded)
     best = np.full(len(start), NONE)
     reach = np.full(len(start), np.iinfo(np.int64).min)
-    whole = flag_names(trace.strings, _WHOLE_DEVICE.search)[lookup(launches.name, launch, NONE)]
+    called = lookup(launches.name, launch, NONE)
+    whole = groupby.named_rows(trace.strings, called, _WHOLE_DEVICE.search)
     full = np.flatnonzero(queued)
     full_by_lane = {lane: full[at] for lane, at in groupby.split_by_value(kernels.lane[own[full]])}
     on_lanes = kernels.lane if len(others) or len(full) else kernels.lane[:0]

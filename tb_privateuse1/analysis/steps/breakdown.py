@@ -181,6 +181,5 @@ def _host(ops: Ops, rows: Bools) -> intervals.Set:
 @memoize
 def loader_ranges(trace: Trace) -> Bools:
     """Return which host ranges are torch's data loader."""
-    names = [i for i in np.unique(trace.ops.name) if trace.text(i).startswith(call_tree.LOADER)]
-    found: Bools = np.isin(trace.ops.name, names)
+    found: Bools = call_tree.starts_with(trace, call_tree.LOADER)[trace.ops.name]
     return found

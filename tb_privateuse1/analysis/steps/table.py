@@ -11,9 +11,9 @@ from msgspec import Struct
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import STEP, starts_with
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I64
 
 _ALL = slice(None)
@@ -102,7 +102,7 @@ def count_steps(trace: Trace) -> StepCounts:
     """Return how many steps a trace has of each kind; those that torch marks have a number."""
     steps = trace.steps
     return StepCounts(
-        numbered=int(step_strings(trace.strings)[steps.name].sum()),
+        numbered=int(starts_with(trace, STEP)[steps.name].sum()),
         complete=int((~steps.incomplete & ~steps.primed).sum()),
         incomplete=int(steps.incomplete.sum()),
         primed=int((steps.primed & ~steps.incomplete).sum()),

@@ -12,7 +12,6 @@ from msgspec import Struct
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.columns import (
     containing,
-    flag_names,
     following,
     lookup,
     positions,
@@ -114,15 +113,17 @@ def phases_around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
 def _frames_around(trace: Trace, frame: I32) -> tuple[Bools, Bools]:
     """Return by frame whether a module's call is around it, and whether code makes parameters."""
     called = call_tree.starts_with(trace, call_tree.MODULE)
-    makes = flag_names(
-        trace.strings, lambda t: t.endswith(_MAKING) and any(maker in t for maker in _MAKERS)
+    makes = groupby.named_rows(
+        trace.strings,
+        trace.frames.name,
+        lambda t: t.endswith(_MAKING) and any(maker in t for maker in _MAKERS),
     )
     inside, making = np.zeros(len(frame), np.bool_), np.zeros(len(frame), np.bool_)
     left = np.flatnonzero(frame >= 0)
     at = frame[left]
     while len(left):
         inside[left] |= called[trace.frames.name[at]]
-        making[left] |= makes[trace.frames.name[at]]
+        making[left] |= makes[at]
         up = trace.frames.parent[at]
         on = (up >= 0) & ~inside[left]
         left, at = left[on], up[on]

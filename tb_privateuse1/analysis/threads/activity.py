@@ -66,6 +66,7 @@ def count_events(trace: Trace) -> Counts:
     )
 
 
+@memoize
 def step_rows(trace: Trace) -> Bools:
     """Return a mask of the rows of ``trace.ops`` that are profiler steps."""
     numbered = [name for name in trace.steps.name.tolist() if "#" in trace.text(name)]

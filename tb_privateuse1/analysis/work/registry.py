@@ -67,6 +67,9 @@ _log = logging.getLogger(__name__)
 _NODE = re.compile(r"torch::autograd::CppNode<(?:[^<>]*::)?(\w+)")
 
 
+_POOLED, _LOOKUP = embedding_tables.WORDS
+
+
 @lru_cache(maxsize=4096)
 def reduced_name(name: str) -> str:
     """Return the name without namespace, overload, library and the marks of in-place and out.
@@ -74,16 +77,17 @@ def reduced_name(name: str) -> str:
     The node of a gradient in C++ has the name of its class. Names that are made of an optimizer, a
     device and so on have one for all.
     """
-    made = _NODE.match(name)
+    made = _NODE.match(name) if name.startswith("torch::") else None
     word = made[1] if made else name.rpartition("::")[2].partition(".")[0]
-    if embedding_tables.WORDS.search(word):
+    if _POOLED in word or _LOOKUP in word:
         for form, key in embedding_tables.FORMS:
             if form.match(word):
                 return key
     if word.startswith("__"):
         # ``__iand__`` is ``__and__`` in place.
         return f"__{word[3:]}" if word.startswith("__i") else word
-    return _library().sub(r"\1", word.removesuffix("_out").rstrip("_"))
+    word = word.removesuffix("_out").rstrip("_")
+    return _library().sub(r"\1", word) if "_" in word else word
 
 
 @cache

@@ -29,9 +29,9 @@ def _reduced_names(trace: Trace) -> tuple[dict[str, int], I32]:
     """Return the numbers of the operators' reduced names, and by string its own or ``NONE``."""
     numbers: dict[str, int] = {}
     reduced = np.full(len(trace.strings), NONE, np.int32)
-    for name in distinct_values(trace.ops.name).tolist():
-        word = registry.reduced_name(trace.strings[name])
-        reduced[name] = numbers.setdefault(word, len(numbers))
+    names = distinct_values(trace.ops.name)
+    words = (registry.reduced_name(trace.strings[name]) for name in names.tolist())
+    reduced[names] = [numbers.setdefault(word, len(numbers)) for word in words]
     return numbers, reduced
 
 

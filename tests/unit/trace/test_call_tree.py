@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.model import NONE, Trace
 from tests.support.make import frame, op, trace
 
 Ranges = list[tuple[int, int, int]]
@@ -95,3 +95,17 @@ def test_a_range_that_is_longer_than_the_one_around_it_is_clipped() -> None:
     thread, parent = np.zeros(3, np.int32), np.array([-1, 0, 1], np.int32)
     start, end = np.array([0, 0, 0]), np.array([5, 7, 6])
     assert call_tree.clip_ends(thread, parent, start, end).tolist() == [5, 5, 5]
+
+
+STARTS = ("", "aten::", "ProfilerStep#", "enumerate(DataLoader)", "é", "\u0142x", "a\0", "x" * 16)
+"""Some are longer than the characters that are compared as numbers, or beyond a byte."""
+
+
+@given(
+    st.lists(st.text("aé\u0142\u0100x\0", max_size=3), min_size=1, max_size=8),
+    st.lists(st.sampled_from(STARTS), max_size=3),
+)
+def test_names_that_start_with_a_prefix(ends: list[str], prefixes: list[str]) -> None:
+    strings = tuple(start + end for start in STARTS for end in ends)
+    found = call_tree.starts_with(Trace(strings=strings), *prefixes)
+    assert found.tolist() == [*(text.startswith(tuple(prefixes)) for text in strings), False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from benchmarks.growth import answered, made
 from tb_privateuse1.analysis.kernel_names import trace_names
 from tb_privateuse1.analysis.kernel_names.readable_name import read_name
+from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.memory_budget import size_bytes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
@@ -37,8 +39,8 @@ def test_answers_stay_as_large_with_three_times_the_items(axis: str) -> None:
         assert large <= 1.5 * small + 1_000, (view, small, large)
 
 
-def calls_of(view: str, trace: Trace) -> int:
-    """Return how many functions run for an answer, numpy's among them."""
+def calls_of(work: Callable[..., object], *arguments: object) -> int:
+    """Return how many functions run in a call, numpy's among them."""
     count = 0
 
     def heard(_frame: object, event: str, _argument: object) -> None:
@@ -47,7 +49,7 @@ def calls_of(view: str, trace: Trace) -> int:
 
     sys.setprofile(heard)
     try:
-        answered(view, trace)
+        work(*arguments)
     finally:
         sys.setprofile(None)
     return count
@@ -62,8 +64,13 @@ def calls_of(view: str, trace: Trace) -> int:
         ("streams", "whatif", 20, 137),
         ("streams", "overview", 10, 20),
         ("steps", "whatif", 40, 80),
-        ("names", "whatif", 50, 78),
+        ("steps", "overview", 24, 27),
+        ("steps", "timeline", 7, 9),
+        ("names", "whatif", 25, 78),
+        ("names", "overview", 23, 28),
+        ("names", "timeline", 11, 13),
         ("names", "kernels", 300, 617),
+        ("streams", "memory", 2, 4),
     ],
 )
 def test_an_item_more_costs_few_calls(axis: str, view: str, most: int, before: int) -> None:
@@ -73,8 +80,15 @@ def test_an_item_more_costs_few_calls(axis: str, view: str, most: int, before: i
     """
     assert most < before
     answered(view, made(axis, 2))  # imports
-    few, many = (calls_of(view, made(axis, n)) for n in (1_500, 3_000))
+    few, many = (calls_of(answered, view, made(axis, n)) for n in (1_500, 3_000))
     assert many - few <= 1_500 * most
+
+
+def test_a_prefix_is_looked_for_without_a_call_for_each_name() -> None:
+    few, many = made("names", 100), made("names", 300)
+    for prefix in ("", call_tree.STEP, call_tree.LOADER, "aten::"):  # the first one reads all
+        calls = [calls_of(call_tree.starts_with, one, prefix) for one in (few, many)]
+        assert calls[1] < calls[0] + 100
 
 
 def test_the_size_of_display_names_is_known_without_reading_them() -> None:

@@ -36,7 +36,7 @@ FORMS = (
 """Names by optimizer, device and weighting; the variants with another batch per table (``vbe``) and
 without pooling (``nobag``) have other results."""
 
-WORDS = re.compile("_embedding_|LookupFunction")
+WORDS = ("_embedding_", "LookupFunction")
 """Each of these names has one of these words; few other names do."""
 
 STEP = 7

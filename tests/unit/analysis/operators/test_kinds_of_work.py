@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.trace.vendor import Vendor
@@ -108,3 +110,21 @@ def test_a_trace_mixes_the_words_of_several_vendors(vendor: Vendor) -> None:
     """Words of all known vendors apply to every trace."""
     names = ("nccl:sum_up", "hccl:sum_up", "cncl:sum_up", "xccl:sum_up", "gloo:sum_up")
     assert {kinds_of_work.kind_of(name, vendor) for name in names} == {"communication"}
+
+
+WORDS = sorted(
+    {word for _, text in kinds_of_work.PATTERNS for word in re.findall("[a-z]{2,}", text)}
+)
+
+
+@given(st.lists(st.sampled_from([*WORDS, "op", "x1", "s"]), min_size=1, max_size=3), st.booleans())
+def test_the_quick_look_misses_no_pattern(words: list[str], joined: bool) -> None:
+    text = ("" if joined else "_").join(words)
+    patterns = kinds_of_work._patterns((), (), ())
+    if patterns.reduced.match(text):
+        assert patterns.beginnings.match(text) or patterns.parts.search(text)
+
+
+@pytest.mark.parametrize("name", ["ProfilerStep#12", "ProfilerStep#", "ProfilerStep#x"])
+def test_a_step_is_of_no_kind(name: str) -> None:
+    assert kinds_of_work.kind_of(name, GENERIC) == "other"
