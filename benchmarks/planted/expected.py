@@ -107,7 +107,7 @@ BLIND: dict[str, tuple[float, tuple[str, ...]]] = {
     "metric_of_all": (0.29, ("elementwise_chain",)),
     "looked_up_time": (0.27, ("item_sync", "dynamic_result")),
     "logged_norms": (0.29, ("item_sync", "blocking_copy", "dynamic_result", *PYTHON)),
-    "anomaly_mode": (0.40, ("item_sync", *PYTHON)),
+    "anomaly_mode": (0.40, ("anomaly_detection", "item_sync", *PYTHON)),
     "copied_model": (0.13, ()),
     "filters_in_each_step": (0.26, ("filled_on_host", "blocking_copy", "exposed_copy", *PYTHON)),
     "list_of_arrays": (0.26, PYTHON),
