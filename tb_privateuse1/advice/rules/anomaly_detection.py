@@ -140,6 +140,7 @@ RULE = Rule(
         before="torch.autograd.set_detect_anomaly(True)",
         after="torch.autograd.set_detect_anomaly(False)",
     ),
+    remedy="no_anomaly_detection",
     check=check,
     needs=("operators",),
 )
