@@ -24,6 +24,7 @@ RULES: Registry[Rule] = Registry(
         "task_queue",
         "tiny_kernels",
         "python_overhead",
+        "anomaly_detection",
         "side_work",
         "optimizer_loop",
         "zeroed_gradients",

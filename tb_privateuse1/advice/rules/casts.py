@@ -16,7 +16,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import forward_of
-from tb_privateuse1.trace.columns import following
+from tb_privateuse1.trace.columns import following, lookup
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import KERNEL, NONE
 from tb_privateuse1.trace.table import Bools
@@ -25,6 +25,10 @@ _BACK = re.compile(r": ToCopyBackward\d*$")
 """Autograd's name for the gradient of a cast."""
 _COMPLEX = "complex"
 """In torch's names of complex types, such as ``c10::complex<float>``."""
+_WHOLE = tuple(f'["{name}"' for name in ("bool", "unsigned char", "int", "long int"))
+"""The beginning of the types of a call whose first tensor is a mask or has whole numbers."""
+_FORMULA = r"^autograd::engine::evaluate_function: (?!ToCopyBackward)\w+Backward\d+$"
+"""A node of torch's own: those of the program's functions have no number."""
 _NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
 
 
@@ -40,7 +44,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = rows[~fusion.in_chains(case)[rows]]
     if case.share(intervals.length(case.of_device(case.time(rows, "kernels")))) < MANY_PLACES:
         return  # before what takes longer to tell
-    rows = rows[case.around(kernels.op[rows], _of_weights(case) | _of_complex(case)) < 0]
+    needed = _of_weights(case) | _of_complex(case) | _of_formulas(case)
+    rows = rows[case.around(kernels.op[rows], needed) < 0]
     claim = case.of_device(case.time(rows, "kernels"))
     if case.share(intervals.length(claim)) < MANY_PLACES:
         return
@@ -89,11 +94,24 @@ def _of_weights(case: RuleContext) -> Bools:
 
 def _of_complex(case: RuleContext) -> Bools:
     """Return the operators with a complex input: a real tensor beside it has to become complex."""
-    trace, types = case.trace, np.zeros(len(case.trace.strings) + 1, np.bool_)
-    dtypes = trace.ops.dtypes
-    used = np.flatnonzero(np.bincount(dtypes[dtypes >= 0], minlength=1))
-    types[[i for i in used.tolist() if _COMPLEX in trace.text(i)]] = True
-    found: Bools = types[dtypes]
+    trace = case.trace
+    return named_rows(trace.strings, trace.ops.dtypes, lambda types: _COMPLEX in types)
+
+
+def _of_formulas(case: RuleContext) -> Bools:
+    """Return the casts of masks and counts that torch's own formula of a gradient makes.
+
+    The gradient of a greatest element is spread by a product with a mask, which no program writes.
+    A frame between is that of a recomputed part or of a hook: such a cast is the program's.
+    """
+    trace, ops = case.trace, case.trace.ops
+    whole = named_rows(trace.strings, ops.dtypes, lambda types: types.startswith(_WHOLE))
+    casts = np.flatnonzero(case.named("ops", _NAMES) & whole)
+    node = case.around(casts, case.named("ops", _FORMULA))
+    casts, node = casts[node >= 0], node[node >= 0]
+    own = lookup(trace.frames.start_ns, ops.frame[casts], -1) < ops.start_ns[node]
+    found = np.zeros(len(ops), np.bool_)
+    found[casts[own]] = True
     return found
 
 
@@ -103,7 +121,8 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Kernels launched below aten::_to_copy that are no copies between host and device. Not "
-        "those of weights in training, which have changed since."
+        "those of weights in training, which have changed since, nor those of masks in torch's own "
+        "formulas of gradients."
     ),
     why=say("They read and write all of a tensor and compute nothing."),
     fix=say(

@@ -53,7 +53,16 @@ def _measured(case: RuleContext, work: PaddedWork, padding: Needless) -> Iterato
         confidence="medium",
         source=case.source(gone.rows),
         lacks=case.lacks("stacks"),
+        fix=_TO_LONGEST if _beyond_longest(work) > _MOST else None,
     )
+
+
+def _beyond_longest(work: PaddedWork) -> float:
+    """Return the share of the padding that lies behind the longest sequence of its batch."""
+    known = [one for one in work.batches if one.filled is not None and one.lengths]
+    beyond = sum(one.size * (one.length - one.lengths[-1]) for one in known)
+    whole = sum(one.size * one.length * (1 - one.filled) for one in known if one.filled)
+    return beyond / whole if whole else 0.0
 
 
 def _unknown(case: RuleContext, work: PaddedWork) -> Iterator[RuleFinding]:
@@ -86,6 +95,14 @@ def _unknown(case: RuleContext, work: PaddedWork) -> Iterator[RuleFinding]:
 def _all(rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Needless:
     return Needless(rows, np.ones(len(rows)))
 
+
+_MOST = 0.5
+"""Share of the padding: the greater part says what to do first."""
+_TO_LONGEST = say(
+    "Pad each batch to its own longest sequence, or to a multiple of 8 or 64: pad_sequence alone, "
+    'padding=True of a tokenizer in place of "max_length". Where compiled code needs fixed '
+    "shapes, a few lengths are enough. Then put sequences of similar length into one batch."
+)
 
 RULE = Rule(
     name="padding",

@@ -2,7 +2,8 @@
 
 No value of a tensor is recorded, but what is copied into a batch has a shape. ``pad_sequence`` and
 loops select a row of a buffer, cut it to a length, and copy the sequence there. ``pad`` has the
-length before and what it adds. A packed batch has as many rows as all lengths together.
+length before and what it adds, to one sequence or to the whole batch behind its filling. A packed
+batch has as many rows as all lengths together.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms.later_calls import NEAR, LaterCalls
 from tb_privateuse1.analysis.idioms.nodes import operators_named
@@ -71,7 +73,8 @@ def padded_batches(trace: Trace) -> tuple[PaddedBatch, ...]:
     if not (trace.ops.shapes >= 0).any():
         return ()
     later = LaterCalls(trace)
-    found = [*_copied(trace), *_padded(trace, later), *_packed(later)] or list(_masked(later))
+    copied = _widened(trace, later, list(_copied(trace)))
+    found = [*copied, *_padded(trace, later), *_packed(later)] or list(_masked(later))
     if all(one.length - max(one.lengths, default=0) < _MULTIPLE for one in found) and _in_order(
         [one.lengths for one in found]
     ):
@@ -115,6 +118,45 @@ def _filled(batch: list[_Fill]) -> Iterator[PaddedBatch]:
     if 2 * whole <= size and taken < size * length:
         lengths = sorted((*(fill.taken for fill in batch), *(length for _ in range(whole))))
         yield PaddedBatch(batch[-1].row, size, length, taken / (size * length), tuple(lengths))
+
+
+def _widened(trace: Trace, later: LaterCalls, batches: list[PaddedBatch]) -> list[PaddedBatch]:
+    """Return filled batches, in order, as they are behind a pad of the whole batch in its step."""
+    ops = trace.ops
+    places = later.named("pad", "constant_pad_nd")[:_MOST]
+    if not batches or not len(places):
+        return batches
+    filled = np.array([one.row for one in batches], np.int64)
+    rows = later.rows[places]
+    at = np.searchsorted(filled, rows) - 1
+    near = (at >= 0) & (ops.thread[filled[at]] == ops.thread[rows])
+    near &= ops.step[filled[at]] == ops.step[rows]
+    widened = list(batches)
+    for place, of in zip(places[near].tolist(), at[near].tolist(), strict=True):
+        call, one = later.call(place), widened[of]
+        length = None if call is None else _widened_length(call, one)
+        if length is not None and one.filled is not None:
+            part = one.filled * one.length / length
+            row = int(later.rows[place])
+            widened[of] = replace(one, row=row, length=length, filled=part)
+    return widened
+
+
+def _widened_length(call: Arguments, batch: PaddedBatch) -> int | None:
+    """Return the length that a call pads all sequences of a batch to; None if it does not."""
+    try:
+        shape, pads = call.tensor(0).shape, call.integers(1)
+    except UnknownWork:
+        return None
+    if len(shape) < 2 or sorted(shape[:2]) != sorted((batch.size, batch.length)):
+        return None
+    added = [before + behind for before, behind in zip(pads[::2], pads[1::2], strict=False)]
+    by_dimension = [0] * (len(shape) - len(added)) + added[::-1]
+    changed = [at for at, number in enumerate(by_dimension) if number]
+    if len(changed) != 1 or changed[0] > 1 or shape[changed[0]] != batch.length:
+        return None
+    longer = batch.length + by_dimension[changed[0]]
+    return longer if longer > batch.length else None
 
 
 def _fills(trace: Trace) -> Iterator[_Fill]:

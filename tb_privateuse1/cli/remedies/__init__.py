@@ -37,6 +37,7 @@ REMEDIES: Registry[Remedy] = Registry(
         "frozen_garbage",
         "without_synchronize",
         "queued_launches",
+        "no_anomaly_detection",
     ),
     "REMEDY",
 )

@@ -1,5 +1,6 @@
 """Kernels that only convert to another type."""
 
+from contextlib import ExitStack
 from typing import Any
 
 from tb_privateuse1.advice.rules.casts import RULE
@@ -78,3 +79,35 @@ def promoted(dtype: str) -> Program:
 def test_numbers_that_meet_complex_ones_have_no_other_type() -> None:
     assert found(RULE, promoted("c10::complex<float>").trace()) == []
     assert len(found(RULE, promoted("double").trace())) == 1
+
+
+def of_gradients(node: str = "AmaxBackward0", dtype: str = "bool", framed: bool = False) -> Program:
+    """Steps whose backward pass has a cast inside of a node."""
+    types: dict[str, Any] = {"Input Dims": [[64], []], "Input type": [dtype, "Scalar"]}
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with ExitStack() as inside:
+                for name in (ENGINE + node, node, "aten::mul"):
+                    inside.enter_context(run.around(name))
+                if framed:
+                    inside.enter_context(run.frame("train.py(5): recomputed"))
+                    run.rest(1)
+                inside.enter_context(run.around("aten::_to_copy", **types))
+                run.launch("elementwise_kernel", 200)
+            run.wait()
+    return run
+
+
+def test_torchs_own_formula_of_a_gradient_casts_a_mask() -> None:
+    assert found(RULE, of_gradients().trace()) == []
+
+
+def test_a_cast_between_real_types_is_by_the_types_of_the_program() -> None:
+    assert len(found(RULE, of_gradients(dtype="float").trace())) == 1
+
+
+def test_a_programs_own_function_casts_its_masks_itself() -> None:
+    assert len(found(RULE, of_gradients("SelectedBackward").trace())) == 1
+    assert len(found(RULE, of_gradients(framed=True).trace())) == 1

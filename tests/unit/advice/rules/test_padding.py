@@ -81,6 +81,36 @@ def test_padding_is_a_share_of_the_work_on_all_places(fills: Body) -> None:
     assert row.saving_ns == pytest.approx(3 * 800_000 * PADDED, rel=0.02)
 
 
+def widened(pads: str, size: int = SIZE, first: int = 0) -> Body:
+    """A batch that is padded as a whole once more."""
+    most = max(LENGTHS) // 2
+
+    def body(run: SizedProgram) -> None:
+        copies(run, [one // 2 for one in LENGTHS], first, most=most)
+        run.op("aten::pad", 1, **recorded(full(size, most, dtype=INDEX), pads, "", ""))
+
+    return body
+
+
+def test_a_batch_is_padded_further_than_its_longest_sequence() -> None:
+    (row,) = found(RULE, steps(widened("[0, 256]")).trace())
+    assert row.saving_ns == pytest.approx(3 * 800_000 * (1 - (1 - PADDED) / 2), rel=0.02)
+    assert "max_length" in row.fix
+
+
+def test_a_pad_of_something_else_leaves_the_batch_as_it_was() -> None:
+    """It is of another size, or it adds rows or nothing: no work is on places of the batch."""
+    for body in (widened("[0, 256]", size=SIZE - 1), widened("[0, 256, 0, 1]"), widened("[0, -8]")):
+        assert {one.length for one in padded_batches(steps(body).trace())} == {LENGTH // 2}
+        assert found(RULE, steps(body).trace()) == []
+
+
+def test_padding_to_the_longest_is_about_order() -> None:
+    (row,) = found(RULE, steps(copies).trace())
+    assert "similar length" in row.fix
+    assert "max_length" not in row.fix
+
+
 def test_longest_sequences_need_no_cut() -> None:
     (row,) = found(RULE, steps(lambda run: copies(run, LENGTHS[1:])).trace())
     assert row.saving_ns == pytest.approx(3 * 800_000 * PADDED, rel=0.02)

@@ -134,6 +134,12 @@ EFFECTS = {
         "",
         "",
     ),
+    "no_anomaly_detection": (
+        f"{MODEL}torch.autograd.set_detect_anomaly(True)\n"
+        "with torch.autograd.detect_anomaly():\n    assert not torch.is_anomaly_enabled()",
+        "calls that turn anomaly detection on, left out",
+        "torch.autograd.set_detect_anomaly(False)",
+    ),
     "compile": (
         f"{MODEL}model(x)",
         "torch.compile of Linear",
