@@ -21,6 +21,8 @@ class AdjacentPasses(Struct, frozen=True):
     calls: int
     module: str
     """The class of the module that is called most."""
+    lone: I64
+    """The second calls of pairs, rows of ``trace.frames``: no third one is directly beside."""
 
 
 def adjacent_passes(trace: Trace, products: I64) -> AdjacentPasses | None:
@@ -50,12 +52,14 @@ def adjacent_passes(trace: Trace, products: I64) -> AdjacentPasses | None:
     steps = trace.steps
     step = containing(steps.host_start_ns, steps.host_end_ns, frames.start_ns[first])
     other = containing(steps.host_start_ns, steps.host_end_ns, frames.start_ns[second])
-    follows = second[(between == 0) & (step == other)]
+    direct = (between == 0) & (step == other)
+    first, follows = first[direct], second[direct]
+    lone = follows[~np.isin(first, follows) & ~np.isin(follows, first)]
     if not len(follows):
         return None
     names, count = np.unique(frames.name[follows], return_counts=True)
     title = trace.text(names[count.argmax()]).removeprefix(call_tree.MODULE)
-    return AdjacentPasses(len(follows), title.rpartition("_")[0] or title)
+    return AdjacentPasses(len(follows), title.rpartition("_")[0] or title, lone)
 
 
 def _outermost(trace: Trace, modules: np.ndarray, products: I64) -> I64:
