@@ -116,17 +116,17 @@ def _without_rows(few: _Product, many: _Product) -> float:
 
 def _products(trace: Trace, found: Graph, products: I64) -> list[_Product]:
     """Return the distinct products of two matrices by weights and rows, with their usual times."""
-    first, kind = groupby.group_rows(found.nodes.call[products])
     made = []
-    for number, node in enumerate(products[first].tolist()):
-        call = read_call(trace, int(found.nodes.op[node]))
+    for number, some in groupby.split_by_value(found.nodes.call[products]):
+        nodes = products[some]
+        call = read_call(trace, int(found.nodes.op[nodes[0]]))
         matrices = [one for one in call.tensors() if len(one.shape) == 2] if call else []
         if len(matrices) == 2 and matrices[1].dtype:
-            usual = float(np.median(found.nodes.duration_ns[products[kind == number]]))
+            usual = float(np.median(found.nodes.duration_ns[nodes]))
             weights = matrices[1]
             made.append(
                 _Product(
-                    int(found.nodes.call[node]),
+                    number,
                     matrices[0].shape[0],
                     tuple(weights.shape),
                     weights.bytes,
