@@ -11,8 +11,9 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
 from tb_privateuse1.analysis.idioms import batched_cost
+from tb_privateuse1.analysis.idioms.array_calls import array_loops, pace_ns
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
 from tb_privateuse1.analysis.idioms.independent_rounds import (
     ROUNDS,
@@ -23,12 +24,14 @@ from tb_privateuse1.analysis.idioms.independent_rounds import (
 from tb_privateuse1.analysis.idioms.loop_gradients import gradients_of
 from tb_privateuse1.analysis.idioms.single_numbers import LEAST, NumberRuns, number_runs
 from tb_privateuse1.analysis.idle import device_bound
+from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.operators.function_names import call_title
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, mask_of, previous, starts_run
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.groupby import group_rows, split_by_value
 from tb_privateuse1.trace.table import I64, Bools
 
 _NAMES = r"^aten::(select|slice|narrow)$"
@@ -48,7 +51,7 @@ class _Found(Struct, frozen=True):
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield loops over the items of tensors, runs of indices, and runs of single numbers."""
+    """Yield loops over items of tensors, runs of indices and of numbers, and loops of NumPy."""
     top = case.top_in_order
     # A data loader indexes samples: other rules report its time.
     top = top[case.around(top, case.named("ops", _LOADER)) < 0]
@@ -58,6 +61,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     numbers = numbers.take(_beside(known, numbers))
     yield from _on_items(case, _found(case, top, items, numbers))
     yield from _on_numbers(case, top, numbers)
+    yield from _on_arrays(case)
 
 
 def _on_items(case: RuleContext, found: _Found) -> Iterator[RuleFinding]:
@@ -145,6 +149,48 @@ def _on_numbers(case: RuleContext, top: I64, numbers: NumberRuns) -> Iterator[Ru
         fix=_OF_NUMBERS_WITH_GRADIENTS if taped else _OF_NUMBERS,
         code=_VECTORS,
     )
+
+
+def _on_arrays(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the loops that call NumPy, by function."""
+    trace, found = case.trace, array_loops(case.trace)
+    pace = pace_ns(trace) if len(found) else 0.0
+    called = trace.frames.name[found.caller]
+    for name, some in split_by_value(called):
+        loops = found.take(some)
+        most = np.minimum(loops.calls * pace / (loops.end_ns - loops.start_ns), 1)
+        looping = intervals.union(loops.start_ns, loops.end_ns)
+        spent = device_bound.shorten(looping, most * (1 - loops.kinds / loops.calls))
+        claim = case.of_host(spent)
+        if claim is None or case.share(intervals.length(claim)) < MANY_PLACES:
+            continue
+        rows = loops.caller.astype(np.int64)
+        yield RuleFinding(
+            title=say(
+                "NumPy is called for one item after the other: {share} of the time",
+                share=percent(case.share(intervals.length(claim))),
+            ),
+            explanation=say(
+                "{name} calls NumPy {calls:,} times in a loop. A call takes some microseconds for "
+                "a few numbers, and about as long for hundreds.",
+                name=call_title(trace, trace.text(name)),
+                calls=int(loops.calls.mean()),
+            ),
+            events=int(loops.calls.sum()),
+            evidence=case.examples("frames", rows),
+            how=say(
+                "From the first to the last call of each loop, while the device had nothing to do, "
+                "less one of the rounds; no more than such calls take at the pace of the shortest "
+                "quarter of torch's operators."
+            ),
+            claim=claim,
+            removes=case.without(instants=spent),
+            # Whether a round needs the one before is not recorded.
+            confidence="low",
+            source=user_functions.of_frame(trace, int(rows[0])),
+            fix=_OF_ARRAYS,
+            code=_ARRAYS,
+        )
 
 
 def _saved(
@@ -263,6 +309,18 @@ _OF_NUMBERS_WITH_GRADIENTS = say(
     "vectors of all that does not. Where every number needs the one before, compile the function "
     "(torch.compile): gradients need tensors."
 )
+_OF_ARRAYS = say(
+    "If no round needs the one before, compute for all items at once, with whole arrays or "
+    "tensors: comparisons of all pairs, random numbers for all of them. Else compile the loop "
+    "(numba), or run it ahead of time in a worker of the data loader."
+)
+_ARRAYS = Code(
+    before="for label in labels:\n    drawn.append(rng.choice(np.where(labels == label)[0]))",
+    after=(
+        "same = labels[:, None] == labels\n"
+        "drawn = np.where(same, rng.random(same.shape), -1).argmax(1)"
+    ),
+)
 _VECTORS = Code(
     before=(
         "for i in range(x.shape[1]):\n    for t in range(len(x)):\n"
@@ -281,7 +339,9 @@ RULE = Rule(
         "cannot need each other by the sizes of what they read and write; or {many} or more "
         "aten::select, slice or narrow of equal shapes in a row, at most seven operators "
         "apart; or {numbers} or more operators on single numbers with mere views between them, "
-        "outside of torch's own functions.",
+        "outside of torch's own functions; or {numbers} or more calls of NumPy in one call of a "
+        "function of the program, each of them {rounds} times on average, with no operator "
+        "between.",
         many=_MANY,
         numbers=LEAST,
         rounds=ROUNDS,

@@ -13,6 +13,7 @@ from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms import slow_products
 from tb_privateuse1.analysis.idioms.adjacent_passes import AdjacentPasses, adjacent_passes
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
+from tb_privateuse1.analysis.idioms.paired_passes import paired_passes
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import join_sentences, say
@@ -30,9 +31,58 @@ _PASSES = Code(
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield products of inference that wait for one operand, with what is known to be saved."""
+    """Yield products of inference that wait for one operand, else passes that fit one batch."""
     if len(find_passes(case.trace).backward_ns):
         return
+    found = [*_on_weights(case)]
+    yield from found or _on_passes(case)
+
+
+def _on_passes(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield two passes in a row whose results are compared."""
+    passes = paired_passes(case.trace)
+    if passes is None:
+        return
+    slow = passes.most.where(case.judged_kernels[passes.most.rows])
+    claim = device_time.claim_of(case, slow)
+    if case.share(intervals.length(claim)) < MANY_PLACES:
+        return
+    yield RuleFinding(
+        title=say(
+            "Two passes of {module} in a row may fit into one batch: {share} of the time",
+            module=passes.module,
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls:,} calls of {module} directly follow one of equal shapes, and the first "
+            "operator behind them reads both results. One batch reads the weights once and starts "
+            "each kernel once.",
+            calls=passes.calls,
+            module=passes.module,
+        ),
+        events=passes.calls,
+        evidence=case.examples("kernels", slow.rows),
+        how=say(
+            "The start-up of each kernel of the second passes, and what reading their weights "
+            "takes at most: the time that products of equal weights with more and fewer rows leave "
+            "for no rows. Where reading is hidden behind arithmetic, it is nothing."
+        ),
+        claim=claim,
+        removes=device_time.removal_of(case, slow),
+        may_vanish=True,
+        confidence="low",
+        source=case.source(case.trace.kernels.op[slow.rows].astype(np.int64)),
+        lacks=case.lacks("stacks"),
+        fix=say(
+            "If the second pass does not read the first one's result, run both as one batch: "
+            "torch.cat of their inputs, then chunk."
+        ),
+        code=_PASSES,
+    )
+
+
+def _on_weights(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield products that wait for one operand, with what is known to be saved."""
     slow = slow_products.weight_reads(case.trace)
     found = slow.where((case.judged_kernels & ~fusion.in_chains(case))[slow.rows])
     spent = device_time.of_device(case, case.time(found.rows, "kernels"))
@@ -109,7 +159,8 @@ RULE = Rule(
     looks_for=say(
         "Products without a backward pass whose bytes, three quarters of them one operand, take "
         "twice as long as their arithmetic, or read at the rate of memory; in a graph's replay "
-        "with the operands of its capture."
+        "with the operands of its capture. Else two calls of a module with equal products in a "
+        "row, whose results the next operator reads both and does not add up."
     ),
     why=say("Each step of decoding reads all weights for a few rows of activations."),
     fix=say(

@@ -3,6 +3,7 @@
 __all__ = [
     "accumulations",
     "adjacent_passes",
+    "array_calls",
     "attention",
     "batchable_products",
     "batched_cost",
@@ -36,6 +37,7 @@ __all__ = [
     "outermost_calls",
     "padded_batches",
     "padded_work",
+    "paired_passes",
     "parameter_loops",
     "partial_sorts",
     "partly_read_products",

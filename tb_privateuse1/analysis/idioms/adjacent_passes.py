@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, groupby
-from tb_privateuse1.trace.columns import containing
+from tb_privateuse1.trace.columns import containing, lookup, mask_of
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -21,24 +21,49 @@ class AdjacentPasses(Struct, frozen=True):
     calls: int
     module: str
     """The class of the module that is called most."""
+    lone: I64
+    """The second calls of pairs, rows of ``trace.frames``: no third one is directly beside."""
 
 
 def adjacent_passes(trace: Trace, products: I64) -> AdjacentPasses | None:
     """Return the calls of modules around products, rows of ``trace.ops``; None without any."""
-    frames, ops = trace.frames, trace.ops
+    frames = trace.frames
     modules = call_tree.is_module(trace)
-    products = np.unique(products[products >= 0])
+    products = groupby.distinct_values(products[products >= 0])
     outer = _outermost(trace, modules, products)
     products, outer = products[outer >= 0], outer[outer >= 0]
     if not len(outer):
         return None
-    call = np.unique(outer)
+    call = groupby.distinct_values(outer)
     call = call[np.lexsort((frames.start_ns[call], frames.thread[call]))]
-    signature = _signatures(trace, products, outer, call)
+    first, second = _direct(trace, call)
+    if not len(first):
+        return None
+    asked = np.union1d(first, second)
+    inside = lookup(mask_of(asked, len(frames)), outer, False)
+    signature = _signatures(trace, products[inside], outer[inside], asked)
+    place = np.searchsorted(asked, (first, second))
+    equal = signature[place[0]] == signature[place[1]]
+    first, follows = first[equal], second[equal]
+    lone = follows[~np.isin(first, follows) & ~np.isin(follows, first)]
+    if not len(follows):
+        return None
+    names, count = np.unique(frames.name[follows], return_counts=True)
+    title = trace.text(names[count.argmax()]).removeprefix(call_tree.MODULE)
+    return AdjacentPasses(len(follows), title.rpartition("_")[0] or title, lone)
+
+
+def _direct(trace: Trace, call: I64) -> tuple[I64, I64]:
+    """Return the neighbors among calls, by thread and start, with nothing between, of one name."""
+    frames, ops, steps = trace.frames, trace.ops, trace.steps
     first, second = call[:-1], call[1:]
-    same = (frames.name[first] == frames.name[second]) & (signature[:-1] == signature[1:])
+    same = frames.name[first] == frames.name[second]
     same &= frames.thread[first] == frames.thread[second]
     first, second = first[same], second[same]
+    # The profiler's next step, or the next batch, is another call of the program.
+    step = containing(steps.host_start_ns, steps.host_end_ns, frames.start_ns[first])
+    other = containing(steps.host_start_ns, steps.host_end_ns, frames.start_ns[second])
+    first, second = first[step == other], second[step == other]
     main = np.flatnonzero(groupby.outermost_operators(ops))
     between = np.zeros(len(first), np.int64)
     for thread, some in groupby.split_by_value(frames.thread[first]):
@@ -46,16 +71,7 @@ def adjacent_passes(trace: Trace, products: I64) -> AdjacentPasses | None:
         between[some] = np.searchsorted(at, frames.start_ns[second[some]]) - np.searchsorted(
             at, frames.end_ns[first[some]]
         )
-    # The profiler's next step, or the next batch, is another call of the program.
-    steps = trace.steps
-    step = containing(steps.host_start_ns, steps.host_end_ns, frames.start_ns[first])
-    other = containing(steps.host_start_ns, steps.host_end_ns, frames.start_ns[second])
-    follows = second[(between == 0) & (step == other)]
-    if not len(follows):
-        return None
-    names, count = np.unique(frames.name[follows], return_counts=True)
-    title = trace.text(names[count.argmax()]).removeprefix(call_tree.MODULE)
-    return AdjacentPasses(len(follows), title.rpartition("_")[0] or title)
+    return first[between == 0], second[between == 0]
 
 
 def _outermost(trace: Trace, modules: np.ndarray, products: I64) -> I64:

@@ -10,12 +10,13 @@ import numpy as np
 
 from tb_privateuse1.analysis.idioms.idiom import Idiom, Members
 from tb_privateuse1.analysis.idioms.nodes import CAST, ROWS
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import maxima, minima
 from tb_privateuse1.trace.table import I64, Bools
 
 _SPREADS = ("var", "std", "var_mean", "std_mean", "norm", "linalg_vector_norm")
 """Reductions that square on their way."""
+_SQUARES = ("pow", "square", "mul")
 _ROOTS = ("sqrt", "std", "norm", "linalg_vector_norm", "add", "clamp_min", "clamp", "maximum")
 """What a quotient has below: a root, or a root with a small number."""
 
@@ -23,10 +24,15 @@ _ROOTS = ("sqrt", "std", "norm", "linalg_vector_norm", "add", "clamp_min", "clam
 def recognizes(members: Members) -> Bools:
     """Return which chains reduce squares of rows and scale by the inverse of the root."""
     rows = members.number(members.graph.nodes.role == ROWS) > 0
-    squares = members.links(("pow", "square", "mul"), ("mean", "sum")) > 0
-    inverse = members.links(("rsqrt", "reciprocal"), ("mul",)) > 0
-    quotient = (members.links(_ROOTS, ("div",)) > 0) & members.has("sqrt", *_SPREADS)
-    found: Bools = rows & (squares | members.has(*_SPREADS)) & (inverse | quotient)
+    # A product with another tensor makes weighted sums.
+    other = members.graph.named("mul") & (members.graph.whole_reads() < 2)
+    squaring = _linked(members, _SQUARES, ("mean", "sum"))[0]
+    squares = members.number(mask_of(squaring[~other[squaring]], len(other))) > 0
+    # A reciprocal of a sum, as of weights that are to add up to one, is of no root.
+    inverse = members.links(("reciprocal",), ("mul",)) + members.links(_ROOTS, ("div",)) > 0
+    inverse &= members.has("sqrt", *_SPREADS)
+    inverse |= members.links(("rsqrt",), ("mul",)) > 0
+    found: Bools = rows & (squares | members.has(*_SPREADS)) & inverse
     return found
 
 
@@ -76,7 +82,7 @@ def _begin(members: Members, rows: I64) -> I64:
     """Return the first node of the normalization by chain; ``rows`` are the nodes of norms."""
     nodes, links = members.graph.nodes, members.flow.links
     begins = nodes.role == ROWS
-    begins[_linked(members, ("pow", "square", "mul"), ("mean", "sum"))[0]] = True
+    begins[_linked(members, _SQUARES, ("mean", "sum"))[0]] = True
     cast = (nodes.role[links.writer] == CAST) & begins[links.reader]
     begins[links.writer[cast]] = True
     chosen = rows[begins[rows]]

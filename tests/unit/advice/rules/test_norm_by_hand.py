@@ -4,8 +4,9 @@ import pytest
 
 from tb_privateuse1.advice.rules.norm_by_hand import RULE
 from tests.support import chains
+from tests.support.chains import COLUMN, WIDTH, XF
 from tests.support.program import found
-from tests.support.sized import SizedProgram
+from tests.support.sized import FP32, SizedProgram, full
 
 
 def test_the_chain_is_found() -> None:
@@ -23,6 +24,57 @@ def test_the_fused_operator_is_fine() -> None:
 
 def test_other_chains_are_other_rules() -> None:
     assert found(RULE, chains.program(chains.rotary).trace()) == []
+
+
+def scaled_rows(run: SizedProgram) -> None:
+    """Rows are divided by weighted sums, as of a matrix whose rows are to add up to one."""
+    run.run("aten::mul", XF, full(WIDTH, dtype=FP32))
+    run.run("aten::sum", XF, "[-1]", "True", "")
+    run.run("aten::reciprocal", COLUMN)
+    run.run("aten::mul", XF, COLUMN)
+
+
+def shares_of_squares(run: SizedProgram) -> None:
+    """Squares are divided by their sums: no root is taken."""
+    run.run("aten::mul", XF, XF)
+    run.run("aten::sum", XF, "[-1]", "True", "")
+    run.run("aten::reciprocal", COLUMN)
+    run.run("aten::mul", XF, COLUMN)
+
+
+def roots_of_weighted_sums(run: SizedProgram) -> None:
+    """Nodes of a graph are scaled by the roots of their weighted degrees."""
+    run.run("aten::mul", XF, COLUMN)
+    run.run("aten::sum", XF, "[-1]", "True", "")
+    run.run("aten::rsqrt", COLUMN)
+    run.run("aten::mul", XF, COLUMN)
+
+
+def scaled_as_a_whole(run: SizedProgram) -> None:
+    """A matrix is divided by the root of the mean of all its squares."""
+    run.run("aten::pow", XF, "2")
+    run.run("aten::mean", XF, "")
+    run.run("aten::rsqrt", full(dtype=FP32))
+    run.run("aten::mul", XF, full(dtype=FP32))
+
+
+@pytest.mark.parametrize(
+    "layer", [scaled_rows, shares_of_squares, roots_of_weighted_sums, scaled_as_a_whole]
+)
+def test_scales_that_no_norm_has(layer: chains.Layer) -> None:
+    assert found(RULE, chains.program(layer).trace()) == []
+
+
+def test_squares_by_a_product_of_a_tensor_with_itself() -> None:
+    def layer(run: SizedProgram) -> None:
+        run.run("aten::mul", XF, XF)
+        run.run("aten::mean", XF, "[-1]", "True", "")
+        run.run("aten::sqrt", COLUMN)
+        run.run("aten::reciprocal", COLUMN)
+        run.run("aten::mul", XF, COLUMN)
+
+    (row,) = found(RULE, chains.program(layer).trace())
+    assert row.events == 4 * 6
 
 
 @pytest.mark.long

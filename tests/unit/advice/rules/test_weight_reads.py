@@ -170,3 +170,58 @@ def test_other_passes_keep_the_advice_on_bytes(run: SizedProgram) -> None:
     (row,) = found(RULE, run.trace())
     assert "directly follow" not in row.explanation
     assert row.fix.startswith("Keep float32 weights in bf16")
+
+
+OUT = full(32, 2048)
+
+
+def guided(
+    behind: str = "aten::lerp", results: int = 2, passes: int = 2, other: int = 1
+) -> SizedProgram:
+    """A model is asked twice, with products whose time is half of the weights', half of the rows'.
+
+    A product of the same weights with ``other`` rows shows it.
+    """
+    run = SizedProgram()
+    for _ in range(4):
+        with run.step():
+            for _ in range(passes):
+                with run.frame("nn.Module: Denoiser_0"):
+                    run.rest(1)
+                    for _ in range(4):
+                        product(run, 32)
+                        product(run, other)
+                    run.run("aten::relu", OUT)
+            run.run(behind, *[OUT] * results, "4")
+            run.run("aten::relu", OUT)
+            run.wait()
+    return run
+
+
+def product(run: SizedProgram, rows: int) -> None:
+    """50 us of weights, and as much for 32 rows."""
+    operands = recorded(full(rows, 2048), full(2048, 2048))
+    run.op("aten::mm", 3, kernel=50 + rows * 50 / 32, device="gemm", **operands)
+
+
+def test_passes_that_are_compared_fit_into_one_batch() -> None:
+    """Of 100 us a product half is its weights at most, and nothing at least."""
+    (row,) = found(RULE, guided().trace())
+    assert row.title.startswith("Two passes of Denoiser in a row may fit into one batch")
+    assert (row.events, row.confidence, row.saving_low_ns) == (4, "low", 0)
+    assert row.saving_share == pytest.approx(4 * (50 + 50) / (8 * (100 + 51.6)) / 2, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        guided("aten::add"),
+        guided("aten::mul", results=1),
+        guided(passes=3),
+        guided(passes=1),
+        guided(other=32),
+    ],
+    ids=["residual", "chained", "iterated", "once", "one size"],
+)
+def test_passes_that_may_need_each_other_are_none(run: SizedProgram) -> None:
+    assert found(RULE, run.trace()) == []
