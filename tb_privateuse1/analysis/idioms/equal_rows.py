@@ -108,8 +108,8 @@ def _of_columns(calls: FollowedCalls, at: int, known: Known) -> tuple[dict[int, 
 def _lookups(calls: FollowedCalls, at: int, parts: list[Tensor]) -> dict[int, tuple[float, int]]:
     """Return by place the lookups of few distinct rows whose results a join at a place reads.
 
-    Each has its share of distinct rows, and its elements. They are the last ones that make a tensor of a part's size, and nothing else reads or makes
-    such a tensor from there to the join.
+    Each has its share of distinct rows, and its elements. They are the last ones that make a tensor
+    of a part's size, and nothing else reads or makes such a tensor from there to the join.
     """
     waiting = Counter(one.numel for one in parts if _expanded(one)[0] == 1)
     found: dict[int, tuple[float, int]] = {}

@@ -217,8 +217,9 @@ def many_categories(run: SizedProgram) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [sparse_edges, differences_of_ends, changed_ends, wide_messages, many_categories, more_words, with_places, with_residual, with_mask, with_dropout, repeated_columns,
-     attention_between, wide_kernel, own_columns],
+    [sparse_edges, differences_of_ends, changed_ends, wide_messages, many_categories, more_words,
+     with_places, with_residual, with_mask, with_dropout, repeated_columns, attention_between,
+     wide_kernel, own_columns],
 )  # fmt: skip
 def test_rows_that_differ(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
