@@ -105,7 +105,9 @@ def _of_columns(calls: FollowedCalls, at: int, known: Known) -> tuple[dict[int, 
     return ({readers[0]: gone / whole} if gone else nothing), at
 
 
-def _lookups(calls: FollowedCalls, at: int, parts: list[Tensor]) -> dict[int, tuple[float, int]]:
+def _lookups(
+    calls: FollowedCalls, at: int, parts: tuple[Tensor, ...]
+) -> dict[int, tuple[float, int]]:
     """Return by place the lookups of few distinct rows whose results a join at a place reads.
 
     Each has its share of distinct rows, and its elements. They are the last ones that make a tensor
@@ -131,7 +133,9 @@ def _lookups(calls: FollowedCalls, at: int, parts: list[Tensor]) -> dict[int, tu
     return found
 
 
-def _is_cheaper(lookups: dict[int, tuple[float, int]], parts: list[Tensor], layer: Known) -> bool:
+def _is_cheaper(
+    lookups: dict[int, tuple[float, int]], parts: tuple[Tensor, ...], layer: Known
+) -> bool:
     """Return whether results that are looked up and added move no more than the joined columns."""
     if layer.result is None:
         return False

@@ -89,7 +89,7 @@ def choose(run: SizedProgram, count: int = 96) -> None:
 
 
 def join(run: SizedProgram, *widths: int, result: int = WIDTH) -> None:
-    op(run, "cat", [matrix(ROWS, width) for width in widths], "1")
+    op(run, "cat", [full(ROWS, width, dtype=FP32) for width in widths], "1")
     given = sum(widths)
     op(run, "linear", matrix(ROWS, given), matrix(result, given), matrix(result), us=LONG_US)
 
