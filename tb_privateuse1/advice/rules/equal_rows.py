@@ -61,7 +61,7 @@ RULE = Rule(
     looks_for=say(
         "A lookup of more rows than its table has, a copy of an expanded tensor, or a picture made "
         "larger, whose only reader works on one row (or pixel) after the other, and so on from "
-        "there; a layer of joined columns, of which some are expanded, or come from such lookups. "
+        "there; a layer of joined columns, if some are expanded, or come from such lookups. "
         "No other tensors but weights enter."
     ),
     why=say(
