@@ -19,15 +19,15 @@ from tb_privateuse1.analysis.idioms.outermost_calls import OutermostCalls, outer
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.operators.module_of import frame_modules, has_modules
 from tb_privateuse1.trace import call_tree, groupby
-from tb_privateuse1.trace.columns import starts_run
+from tb_privateuse1.trace.columns import starts_run, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 _ROUNDS = 4
 """Equal rounds: fewer calls of a layer may be of a few batches, such as true and made pictures."""
-_MOST = 500_000
-"""Operators that are looked at, for the layers with the largest inputs: some 5 ms."""
+_MOST = 16
+"""Pairs of sizes that are followed, those with the largest inputs: each takes a pass."""
 _MODULE = "nn.Module: Linear_"
 """torch's own layer: a class of the program may take one of several weights in each call."""
 _WHOLE = VIEWS | {"squeeze", "lift_fresh", "broadcast_to"}
@@ -79,15 +79,15 @@ def repeated_layers(trace: Trace) -> I64:
     places, group = places[many[group]], group[many[group]]
     if not len(places):
         return np.empty(0, np.int64)
-    loops = _Loops(operators, _sizes(trace, operators), np.flatnonzero(starts_run(part)), part)
-    groups = [places[members] for _, members in groupby.split_by_value(group)]
-    groups.sort(key=loops.elements, reverse=True)
-    found, left = [np.empty(0, np.int64)], _MOST
-    for one in groups:
-        left -= int(one[-1]) - loops.first_of(one)
-        if left < 0:
-            break
-        found.append(loops.repeated(one))
+    sizes = _sizes(trace, operators)
+    call = operators.call[places]
+    pairs, pair = groupby.group_rows(sizes.first[call], sizes.result[call])
+    starts = np.flatnonzero(starts_run(part))[part]
+    found = [np.empty(0, np.int64)]
+    for one in np.argsort(-sizes.first[call[pairs]], kind="stable")[:_MOST].tolist():
+        reads, made = (int(size[call[pairs[one]]]) for size in (sizes.first, sizes.result))
+        loops = _Loops(operators, sizes, starts, reads, made)
+        found.append(loops.repeated(places[pair == one], group[pair == one]))
     return operators.rows[np.unique(np.concatenate(found))]
 
 
@@ -111,95 +111,94 @@ def _sizes(trace: Trace, operators: OutermostCalls) -> _Sizes:
     )
 
 
-class _Loops(Struct, frozen=True, eq=False):
-    """The calls, with the first place of each part: a thread's, up to a step or a backward pass."""
+class _Loops:
+    """Calls of layers that read and make tensors of two sizes, and who else makes or reads such.
 
-    operators: OutermostCalls
-    sizes: _Sizes
-    starts: I64
-    part: I64
+    ``starts`` has by place the first one of its part: a thread's, up to a step or a backward pass.
+    """
 
-    def first_of(self, places: I64) -> int:
-        """Return the first place of the part that places are in."""
-        return int(self.starts[self.part[places[0]]])
+    def __init__(
+        self, operators: OutermostCalls, sizes: _Sizes, starts: I64, reads: int, made: int
+    ) -> None:
+        self._starts, self._call, self._size = starts, operators.call, reads
+        self._is_result = ~sizes.is_view & (sizes.result == reads)
+        layers, views = operators.named("linear"), sizes.is_view & (sizes.first == made)
+        behind = np.append(views[operators.call[1:]], False)
+        # Layers whose result is directly viewed, as heads.
+        keys = layers & (sizes.result == made)[operators.call] & behind
+        makes = _makes(sizes, reads)[operators.call] & ~operators.ends
+        makes &= ~(keys & (sizes.first == reads)[operators.call])
+        self._ends = np.flatnonzero(makes)
+        attention = [one.word == _ATTENTION for one in operators.calls]
+        works = (
+            ~sizes.is_view
+            & ~np.array(attention)
+            & ~np.array([one.word == "linear" for one in operators.calls])
+        )
+        works &= np.array([any(size == reads for size, _ in one.reads) for one in operators.calls])
+        self._works = sums_before(works[operators.call])
+        self._keys = sums_before(keys)
+        self._attended = [
+            (parts, sums_before(_attended(operators, size)[operators.call]))
+            for size, parts in ((made, 1), (made // 2, 2))
+        ]
 
-    def elements(self, places: I64) -> int:
-        """Return the elements that a layer at places reads."""
-        return self.operators.at(int(places[0])).reads[0][0]
-
-    def repeated(self, places: I64) -> I64:
-        """Return the places of one layer's equal calls that find their input as it was."""
-        layer, elements = self.operators.at(int(places[0])), self.elements(places)
-        if layer.result is None:
-            return np.empty(0, np.int64)
-        first, last = self.first_of(places), int(places[-1])
-        call = self.operators.call[first : last + 1]
-        keys = self._keys(layer.result[0], first, call)
-        makes = self._makes(elements)[call]
-        makes &= ~(keys & (self.sizes.first[call] == elements))
-        ends = np.flatnonzero(makes & ~self.operators.ends[first : last + 1])
-        run = np.searchsorted(ends, places - first)
+    def repeated(self, places: I64, group: I64) -> I64:
+        """Return the places of equal calls, by group, that find their input as it was."""
+        order = np.lexsort((places, group))
+        run = np.searchsorted(self._ends, places)
+        _, own = groupby.group_rows(group, run)
+        own = np.where(np.bincount(own, minlength=1)[own] >= _ROUNDS, own, -1)
         found = [np.empty(0, np.int64)]
-        for _, members in groupby.split_by_value(run):
-            own = places[members] - first
-            if self._is_loop(own, ends, call, elements) and self._attends(
-                call[own[0] : own[-1]], keys[own[0] : own[-1]], layer.result[0]
-            ):
-                found.append(places[members][1:])
+        kept = order[own[order] >= 0]
+        for _, members in groupby.split_by_value(own[kept]):
+            calls = places[kept[members]]
+            if self._is_loop(calls) and self._attends(calls):
+                found.append(calls[1:])
         return np.concatenate(found)
 
-    def _makes(self, elements: int) -> Bools:
-        """Return by distinct call whether it may make or write a tensor of this many elements."""
-        sizes = self.sizes
-        other_view = sizes.is_view & (sizes.first != elements) & ~sizes.is_whole
-        unknown = (sizes.result < 0) & (
-            sizes.may_expand | (~sizes.is_view & (sizes.total >= elements)) |
-            (other_view & (sizes.first > elements))
-        )  # fmt: skip
-        same_view = sizes.is_view & (sizes.first == elements)
-        made: Bools = unknown | ((sizes.result == elements) & ~same_view)
-        made |= sizes.writes & ((sizes.first == elements) | (sizes.first == 0))
-        return made
-
-    def _keys(self, made: int, first: int, call: I64) -> Bools:
-        """Return which calls are layers whose result of a size is directly viewed, as heads."""
-        behind = np.append(self.operators.call[first + 1 : first + len(call)], -1)
-        views = np.append(self.sizes.is_view & (self.sizes.first == made), False)
-        layers: Bools = self.operators.named("linear")[first : first + len(call)]
-        layers &= (self.sizes.result[call] == made) & views[behind]
-        return layers
-
-    def _is_loop(self, own: I64, ends: I64, call: I64, elements: int) -> bool:
+    def _is_loop(self, places: I64) -> bool:
         """Return whether calls are those of equal rounds on what was made once ahead of them."""
-        gaps = np.diff(own)
-        if len(own) < _ROUNDS or np.sum(gaps == np.median(gaps)) < _ROUNDS - 1:
+        gaps, first = np.diff(places), int(places[0])
+        start = int(self._starts[first])
+        at = int(np.searchsorted(self._ends, first)) - 1
+        maker = int(self._ends[at]) if at >= 0 else -1
+        if maker < start or np.sum(gaps == np.median(gaps)) < _ROUNDS - 1:
             return False
-        at = int(np.searchsorted(ends, own[0])) - 1
-        made = int(call[ends[at]]) if at >= 0 else -1
-        if made < 0 or self.sizes.is_view[made] or self.sizes.result[made] != elements:
+        made = self._call[maker]
+        if not self._is_result[made] or self._works[maker + 1] < self._works[first]:
             return False
-        if np.sum(call[: own[0]] == made) >= len(own):
-            return False
-        ahead = np.unique(call[ends[at] + 1 : own[0]]).tolist()
-        return not any(self._reads(number, elements) for number in ahead)
+        return int(np.sum(self._call[start:first] == made)) < len(places)
 
-    def _attends(self, call: I64, keys: Bools, made: int) -> bool:
+    def _attends(self, places: I64) -> bool:
         """Return whether attention reads all keys and values of a loop, and no others."""
-        count = int(np.sum(keys))
-        for size, parts in ((made, 1), (made // 2, 2)):
-            read = [
-                sum(elements == size for elements, _ in one.reads[1:3])
-                if one.word == _ATTENTION and one.reads and one.reads[0][0] != size
-                else 0
-                for one in self.operators.calls
-            ]
-            if 0 < count * parts == int(np.sum(np.array(read, np.int64)[call])):
-                return True
-        return False
+        first, last = int(places[0]), int(places[-1])
+        count = int(self._keys[last] - self._keys[first])
+        return count > 0 and any(
+            count * parts == int(read[last] - read[first]) for parts, read in self._attended
+        )
 
-    def _reads(self, number: int, elements: int) -> bool:
-        """Return whether a call, which is no layer or attention, works on so large a tensor."""
-        one = self.operators.calls[number]
-        if one.word in ("linear", _ATTENTION) or self.sizes.is_view[number]:
-            return False
-        return any(size == elements for size, _ in one.reads)
+
+def _makes(sizes: _Sizes, elements: int) -> Bools:
+    """Return by distinct call whether it may make or write a tensor of this many elements."""
+    other_view = sizes.is_view & (sizes.first != elements) & ~sizes.is_whole
+    unknown = (sizes.result < 0) & (
+        sizes.may_expand
+        | (~sizes.is_view & (sizes.total >= elements))
+        | (other_view & (sizes.first > elements))
+    )
+    same_view = sizes.is_view & (sizes.first == elements)
+    made: Bools = unknown | ((sizes.result == elements) & ~same_view)
+    made |= sizes.writes & ((sizes.first == elements) | (sizes.first == 0))
+    return made
+
+
+def _attended(operators: OutermostCalls, elements: int) -> I64:
+    """Return by distinct call how many keys and values it reads, with queries of another size."""
+    found = [
+        sum(size == elements for size, _ in one.reads[1:3])
+        if one.word == _ATTENTION and one.reads and one.reads[0][0] != elements
+        else 0
+        for one in operators.calls
+    ]
+    return np.array(found, np.int64)
