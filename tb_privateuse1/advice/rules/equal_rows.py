@@ -61,8 +61,8 @@ RULE = Rule(
     looks_for=say(
         "A lookup of more rows than its table has, a copy of an expanded tensor, or a picture made "
         "larger, whose only reader works on one row (or pixel) after the other, and so on from "
-        "there; a layer of columns that are expanded beside others. No other tensors but weights "
-        "enter."
+        "there; a layer of joined columns, if some are expanded, or come from such lookups. "
+        "No other tensors but weights enter."
     ),
     why=say(
         "Equal rows give equal results. With 4,096 rows of 96 categories, a layer does the same "
@@ -72,7 +72,7 @@ RULE = Rule(
         "Run the layers on the distinct rows, and look the results up or broadcast them: "
         "F.embedding(chosen, layers(table.weight)), layer(context).unsqueeze(1), upsample(conv(x)) "
         "for a kernel of one pixel. Of a layer of joined columns, multiply each part by its own "
-        "columns of the weight, and add up."
+        "columns of the weight, look the results up, and add them."
     ),
     threshold=say(
         "At most {distinct} of the rows are distinct; {least} of the step.",

@@ -13,6 +13,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.repeated_inputs import repeated_inputs
+from tb_privateuse1.analysis.idioms.repeated_layers import repeated_layers
 from tb_privateuse1.analysis.idioms.repeated_results import repeated_results
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import groupby, intervals
@@ -116,16 +117,40 @@ _CALLS = _Origin(
 )
 
 
+_LAYERS = _Origin(
+    title=say("Layers of a loop run again on what stays the same: {share} of the time"),
+    explanation=say(
+        "{count:,} calls ({names}) are of layers that an earlier round has called, on a tensor "
+        "made ahead of the loop. Nothing in the loop makes or writes such a tensor: keys and "
+        "values of an encoder's result, for example."
+    ),
+    how=_CONSTANTS.how,
+    fix=say(
+        "Compute what is the same in all rounds ahead of the loop, and keep it: keys and values "
+        "of an encoder's result once for all words, as caches for cross attention do."
+    ),
+    code=Code(
+        before="for _ in range(words):\n    y = attend(y, key(sounds), value(sounds))",
+        after=(
+            "keys, values = key(sounds), value(sounds)\n"
+            "for _ in range(words):\n    y = attend(y, keys, values)"
+        ),
+    ),
+)
+
+
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield work by its inputs: constants, conversions and back, weights, recorded tensors."""
+    """Yield work by its inputs: constants, conversions and back, weights, tensors, loops."""
     found = repeated_results(case.trace)
     calls = np.setdiff1d(repeated_inputs(case.trace), found.rows())
+    others = np.append(found.rows(), calls)
     for rows, words in (
         (found.constants, _CONSTANTS),
         (found.scaled, _SCALED),
         (found.conversions, _CONVERSIONS),
         (found.weights, _WEIGHTS),
         (calls, _CALLS),
+        (np.setdiff1d(repeated_layers(case.trace), others), _LAYERS),
     ):
         if not len(rows):
             continue
@@ -168,8 +193,8 @@ RULE = Rule(
         "Chains of operators from arange, ones and others with the same numbers, before the first "
         "operator that reads anything else, or with a batch's whole numbers within a step; "
         "conversions to another type and directly back; operators between an unchanged tensor and "
-        "its place as a layer's weight; with an execution trace, equal calls on the same unchanged "
-        "tensors."
+        "its place as a layer's weight; layers of a loop, whose input nothing in the loop makes; "
+        "with an execution trace, equal calls on the same unchanged tensors."
     ),
     why=say("Equal work on equal inputs gives an equal result: the first one can be kept."),
     fix=say("Compute it once, and keep the result."),

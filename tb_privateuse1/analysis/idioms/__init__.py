@@ -53,6 +53,7 @@ __all__ = [
     "repeated_clipping",
     "repeated_constants",
     "repeated_inputs",
+    "repeated_layers",
     "repeated_results",
     "repeated_sequences",
     "result_tensors",

@@ -3,16 +3,19 @@
 A lookup of 4,096 rows in a table of 96 has at most 96 distinct rows, and a tensor that was expanded
 has those from before. What works on one row after the other gives equal rows again. So it may run
 on the distinct ones, and the result be looked up or broadcast behind it. A row is that of a matrix,
-or a pixel of a picture that was made larger. Repeated columns beside others are a part of a layer.
+or a pixel of a picture that was made larger. Columns that are repeated or looked up beside others
+are a part of a layer: so are both ends of the edges of a graph.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, followed_calls
+from tb_privateuse1.analysis.idioms.later_calls import NEAR
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -26,6 +29,8 @@ _COPIES = frozenset(("contiguous", "clone", "reshape", "repeat", "repeat_interle
 _UPSAMPLES = ("upsample_nearest2d", "upsample_bilinear2d")
 """A layer of pixels may come before either; what bends the values before the first one only."""
 _RANDOM = "dropout"
+_PASSES, _PASSES_OF_SUM = 4, 3
+"""Passes over memory of columns that are looked up, joined and read by a layer; those of a sum."""
 
 
 class EqualRows(Struct, frozen=True, eq=False):
@@ -53,9 +58,12 @@ def equal_rows(trace: Trace) -> EqualRows:
         known = calls.at(at)
         if known is None:
             continue
-        found = _of_columns(calls, at, known) if known.word == "cat" else _of_rows(calls, at, known)
+        if known.word == "cat":
+            found, source = _of_columns(calls, at, known)
+        else:
+            found, source = _of_rows(calls, at, known), at
         if found:
-            sources[at] = 1.0
+            sources[source] = 1.0
             shares |= found
     return EqualRows(*calls.everywhere(shares), calls.everywhere(sources)[0])
 
@@ -73,23 +81,69 @@ def _of_rows(calls: FollowedCalls, at: int, known: Known) -> dict[int, float]:
     return dict.fromkeys(places, 1 - distinct)
 
 
-def _of_columns(calls: FollowedCalls, at: int, known: Known) -> dict[int, float]:
-    """Return what goes of a layer that reads repeated columns beside others, and of their join."""
+def _of_columns(calls: FollowedCalls, at: int, known: Known) -> tuple[dict[int, float], int]:
+    """Return what goes of a layer that reads repeated columns beside others, and their source."""
+    nothing: dict[int, float] = {}
     try:
         parts, dim = known.call.tensor_list(0), known.call.integer(1)
     except UnknownWork:
-        return {}
+        return nothing, at
     whole, dims = sum(one.numel for one in parts), len(parts[0].shape)
     if not dims or not whole or dim % dims != dims - 1:
-        return {}
+        return nothing, at
     if any(len(one.shape) != dims for one in parts):
-        return {}
-    share = sum(one.numel * (1 - _expanded(one)[0]) for one in parts) / whole
-    readers = calls.readers(at, whole) if share else None
+        return nothing, at
+    gone = sum(one.numel * (1 - _expanded(one)[0]) for one in parts)
+    lookups = _lookups(calls, at, parts)
+    readers = calls.readers(at, whole) if gone or lookups else None
     reader = calls.at(readers[0]) if readers and len(readers) == 1 else None
     if not readers or reader is None or reader.word != "linear" or not _reads(reader, whole):
-        return {}
-    return {readers[0]: share}
+        return nothing, at
+    if lookups and _is_cheaper(lookups, parts, reader):
+        gone += sum(made * (1 - distinct) for distinct, made in lookups.values())
+        at = min(lookups)
+    return ({readers[0]: gone / whole} if gone else nothing), at
+
+
+def _lookups(
+    calls: FollowedCalls, at: int, parts: tuple[Tensor, ...]
+) -> dict[int, tuple[float, int]]:
+    """Return by place the lookups of few distinct rows whose results a join at a place reads.
+
+    Each has its share of distinct rows, and its elements. They are the last ones that make a tensor
+    of a part's size, and nothing else reads or makes such a tensor from there to the join.
+    """
+    waiting = Counter(one.numel for one in parts if _expanded(one)[0] == 1)
+    found: dict[int, tuple[float, int]] = {}
+    for place in range(at - 1, max(calls.first_of(at), at - NEAR) - 1, -1):
+        known = calls.at(place) if waiting else None
+        if known is None:
+            break
+        if known.passes and known.word != "copy":
+            continue
+        distinct, made = _distinct(known) if known.word in (*_LOOKUPS, "index") else (1.0, 0)
+        if waiting[made] and distinct <= MOST_DISTINCT and made not in known.sizes:
+            found[place] = distinct, made
+            waiting[made] -= 1
+            continue
+        for size in (known.made, *known.sizes):
+            waiting.pop(size, None)
+        if known.result is None and not known.made:
+            break
+    return found
+
+
+def _is_cheaper(
+    lookups: dict[int, tuple[float, int]], parts: tuple[Tensor, ...], layer: Known
+) -> bool:
+    """Return whether results that are looked up and added move no more than the joined columns."""
+    if layer.result is None:
+        return False
+    width = layer.result.shape[-1]
+    rows = parts[0].numel // parts[0].shape[-1]
+    columns = sum(made for _, made in lookups.values()) // rows
+    sums = len(lookups) - (len(lookups) == len(parts))
+    return (len(lookups) + _PASSES_OF_SUM * sums) * width <= _PASSES * columns
 
 
 def _reads(known: Known, elements: int) -> bool:

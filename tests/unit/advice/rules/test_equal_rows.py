@@ -84,6 +84,30 @@ def beside_tokens(run: SizedProgram) -> None:
     op(run, "linear", matrix(32, 128, 512), matrix(64, 512), matrix(64), us=LONG_US)
 
 
+def choose(run: SizedProgram, count: int = 96) -> None:
+    op(run, "index_select", matrix(count, WIDTH), "0", ((ROWS,), "long int"))
+
+
+def join(run: SizedProgram, *widths: int, result: int = WIDTH) -> None:
+    op(run, "cat", [full(ROWS, width, dtype=FP32) for width in widths], "1")
+    given = sum(widths)
+    op(run, "linear", matrix(ROWS, given), matrix(result, given), matrix(result), us=LONG_US)
+
+
+def ends_of_edges(run: SizedProgram) -> None:
+    choose(run)
+    choose(run)
+    join(run, WIDTH, WIDTH)
+
+
+def ends_and_lengths(run: SizedProgram) -> None:
+    """What is known of the edge itself has rows of its own."""
+    op(run, "norm", matrix(ROWS, 3), "2", "[-1]", "True")
+    choose(run)
+    choose(run)
+    join(run, WIDTH, WIDTH, 1)
+
+
 @pytest.mark.parametrize(
     ("body", "saved_us"),
     [
@@ -92,6 +116,8 @@ def beside_tokens(run: SizedProgram) -> None:
         (expanded, (2 * LONG_US + SHORT_US) * (1 - 1 / ROWS)),
         (larger_picture, LONG_US * (1 - 1 / 16)),
         (beside_tokens, LONG_US * 384 / 512 * (1 - 1 / 128)),
+        (ends_of_edges, LONG_US * (1 - 96 / ROWS)),
+        (ends_and_lengths, LONG_US * 256 / 257 * (1 - 96 / ROWS)),
     ],
 )
 def test_equal_rows_need_one(body: Body, saved_us: float) -> None:
@@ -152,10 +178,48 @@ def own_columns(run: SizedProgram) -> None:
     op(run, "linear", matrix(32, 128, 512), matrix(64, 512), matrix(64), us=LONG_US)
 
 
+def sparse_edges(run: SizedProgram) -> None:
+    """Fewer edges than two for each node: the nodes would be more work."""
+    for _ in range(2):
+        choose(run, count=ROWS // 2 + 1)
+    join(run, WIDTH, WIDTH)
+
+
+def differences_of_ends(run: SizedProgram) -> None:
+    """What is joined was made of both ends: each edge has its own."""
+    choose(run)
+    choose(run)
+    op(run, "sub", matrix(ROWS, WIDTH), matrix(ROWS, WIDTH), "1")
+    op(run, "mul", matrix(ROWS, WIDTH), matrix(ROWS, WIDTH))
+    join(run, WIDTH, WIDTH)
+
+
+def changed_ends(run: SizedProgram) -> None:
+    choose(run)
+    choose(run)
+    op(run, "mul_", matrix(ROWS, WIDTH), matrix(ROWS, 1))
+    join(run, WIDTH, WIDTH)
+
+
+def wide_messages(run: SizedProgram) -> None:
+    """To look up what the layer makes, and to add it, moves more than it spares."""
+    choose(run)
+    choose(run)
+    join(run, WIDTH, WIDTH, result=2 * WIDTH)
+
+
+def many_categories(run: SizedProgram) -> None:
+    """Narrow columns of many tables: a sum for each would move more than their join."""
+    for _ in range(12):
+        op(run, "embedding", matrix(96, 16), ((ROWS,), "long int"))
+    join(run, *[16] * 12, result=64)
+
+
 @pytest.mark.parametrize(
     "body",
-    [more_words, with_places, with_residual, with_mask, with_dropout, repeated_columns,
-     attention_between, wide_kernel, own_columns],
+    [sparse_edges, differences_of_ends, changed_ends, wide_messages, many_categories, more_words,
+     with_places, with_residual, with_mask, with_dropout, repeated_columns, attention_between,
+     wide_kernel, own_columns],
 )  # fmt: skip
 def test_rows_that_differ(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
