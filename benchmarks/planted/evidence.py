@@ -44,9 +44,6 @@ FURTHER: dict[str, Evidence] = {
     "graph_break": Evidence(
         "test", "tests/unit/advice/rules/test_graph_break.py", "compiled code with print and item"
     ),
-    "anomaly_detection": Evidence(
-        "test", "tests/device/test_live_anomaly_detection.py", "a training step that looks for NaN"
-    ),
     "late_release": Evidence("test", _MEMORY, "gradients and results that outlive their use"),
     "memory_growth": Evidence("test", _MEMORY, "a list of results that grows"),
     "torch_threads": Evidence(

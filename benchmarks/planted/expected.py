@@ -265,8 +265,8 @@ UNSEEN_TWO: dict[str, tuple[float, tuple[str, ...]]] = {
     "scores_of_the_prompt": (0.25, ("unread_rows",)),
     "keys_for_each_word": (0.25, ("repeated_work",)),
 }
-"""Faults that people report, by an author who read no rule: shares as guessed. Rules as above, named
-when the recordings were opened."""
+"""Faults that people report, by an author who read no rule: shares as guessed. Rules as above,
+named when the recordings were opened."""
 
 EXPECTED = (
     LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS | ROWS | ORDINARY | AFTERWARDS

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from benchmarks.planted.evidence import FURTHER
 from benchmarks.planted.expected import RULES_OF
 from docs.generate.rules import verdicts
 from docs.generate.sections import between, table
 from tb_privateuse1.advice.rules import RULES
+
+PROGRAMS = Path(__file__).parents[1] / "internals" / "advice-programs.md"
+"""Tables of planted faults, beside those of advice.md."""
 
 _BEGIN, _END = "<!-- evidence: generated -->\n", "<!-- end of the evidence -->\n"
 _HEADS = ("rule", "real recordings", "programs with a planted fault", "others")
@@ -22,7 +26,7 @@ _NAME = re.compile(r"`(\w+)`")
 
 def with_evidence(document: str) -> str:
     """Return docs/internals/advice.md with the current table of evidence."""
-    recordings, faults = right_on(document), found_in(document)
+    recordings, faults = right_on(document), found_in(document + PROGRAMS.read_text())
     rows: list[tuple[str, ...]] = [
         (
             f"`{name}`",

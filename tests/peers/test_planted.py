@@ -13,7 +13,8 @@ from benchmarks.planted.table import Row
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rules import RULES
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "internals" / "advice.md"
+INTERNALS = Path(__file__).parents[2] / "docs" / "internals"
+DOCUMENTS = (INTERNALS / "advice.md", INTERNALS / "advice-programs.md")
 
 
 def finding(rule: str, share: float) -> AdviceRow:
@@ -74,5 +75,5 @@ def test_without_a_gain_and_a_claim_there_is_no_share() -> None:
 
 
 def test_every_fault_is_documented() -> None:
-    text = DOCUMENT.read_text()
+    text = "".join(path.read_text() for path in DOCUMENTS)
     assert [name for name in RULES_OF if f"| `{name}`: " not in text] == []

@@ -30,6 +30,6 @@ def test_no_finding_on_a_tuned_program(name: str) -> None:
 
 
 def test_every_tuned_program_is_documented() -> None:
-    document = (ROOT / "docs" / "internals" / "advice.md").read_text()
+    document = (ROOT / "docs" / "internals" / "advice-programs.md").read_text()
     assert [name for name in NAMES if f"| `{name}`: " not in document] == []
     assert len(NAMES) >= 10
