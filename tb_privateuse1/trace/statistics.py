@@ -107,7 +107,7 @@ def student_t(level: float, freedom: float | F64) -> F64:
 
     Fractional degrees of freedom are rounded down, those below 1 up.
     """
-    whole = np.maximum(np.floor(freedom), 1)
+    whole = np.maximum(np.floor(np.asarray(freedom, np.float64)), 1)
     few = np.minimum(whole, _SUMMED_FREEDOM).astype(np.int64)
     summed = np.zeros(_SUMMED_FREEDOM + 1)
     for degrees in np.flatnonzero(np.bincount(few.ravel())).tolist():

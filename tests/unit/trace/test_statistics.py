@@ -57,6 +57,10 @@ def test_the_robust_deviation_is_that_of_a_normal_distribution() -> None:
     assert robust_deviation(np.array([1.0, -3.0, 5.0]), center=0.0) == pytest.approx(3 * 1.4826)
 
 
+def test_student_t_of_millions_of_degrees_is_the_normal_quantile() -> None:
+    assert student_t(ERROR_RATE, 1_999_998) == pytest.approx(student_t(ERROR_RATE, 1e12), rel=1e-5)
+
+
 @pytest.mark.parametrize(("freedom", "expected"), TABLE.items())
 def test_student_t_agrees_with_tables(freedom: int, expected: float) -> None:
     assert student_t(ERROR_RATE, freedom) == pytest.approx(expected, abs=6e-4)
