@@ -60,7 +60,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(instants=spent, kernels=kernels, waits=waits),
         most=1.0 if len(stacks) else _most(case, spent),
-        confidence="high",
+        confidence="high" if len(stacks) else "low",
         source=case.source(first),
         lacks=case.lacks("stacks"),
     )

@@ -55,6 +55,7 @@ def test_checks_behind_each_node(reduce: str) -> None:
     assert row.saving_ns == 3 * NODES * 30_000
     assert row.saving_high_ns is not None
     assert row.saving_high_ns > 1.5 * row.saving_ns, "stacks are not recorded"
+    assert row.confidence == "low"
 
 
 def test_stacks_of_forward_calls_are_counted_where_they_are_recorded() -> None:
@@ -62,6 +63,7 @@ def test_stacks_of_forward_calls_are_counted_where_they_are_recorded() -> None:
     assert row.events == 2 * 3 * NODES
     assert row.saving_ns is not None
     assert row.saving_ns == pytest.approx(3 * NODES * 70_000, rel=0.15)
+    assert row.confidence == "high"
 
 
 def test_stacks_that_the_program_reads_are_its_own() -> None:
