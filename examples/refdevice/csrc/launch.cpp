@@ -1,6 +1,8 @@
 // The one way to the device. Replace: the runtime's launch. Not for a vendor: the cost model.
 #include "launch.h"
 
+#include <c10/core/InferenceMode.h>
+
 #include <cmath>
 #include <utility>
 
@@ -30,10 +32,21 @@ const char* runtime_call(Kind kind) {
   }
 }
 
+// Only inference may write what inference made, and the stream's thread has a mode of its own.
+std::function<void()> in_callers_mode(std::function<void()> compute) {
+  if (!c10::InferenceMode::is_enabled()) {
+    return compute;
+  }
+  return [compute = std::move(compute)] {
+    const c10::InferenceMode guard;
+    compute();
+  };
+}
+
 void launch_one(Stream& stream, const Work& work, int64_t duration_ns, std::function<void()> compute) {
   const int64_t correlation = next_correlation();
   CallScope call(runtime_call(work.kind), correlation);
-  const Span span = stream.launch(duration_ns, std::move(compute));
+  const Span span = stream.launch(duration_ns, in_callers_mode(std::move(compute)));
   log_activity(
       {work.name,
        work.kind,

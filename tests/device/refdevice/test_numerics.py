@@ -23,6 +23,15 @@ def test_workload_as_on_the_cpu(name):
         torch.testing.assert_close(got.cpu(), expected)
 
 
+def test_inference_mode_as_on_the_cpu():
+    with torch.inference_mode():
+        results = [
+            torch.nn.functional.layer_norm(X.to(device) @ X.t().to(device), (4,)).add_(1).relu_()
+            for device in ("cpu", "refdev")
+        ]
+        torch.testing.assert_close(results[1].cpu(), results[0])
+
+
 X = torch.arange(24, dtype=torch.float32).reshape(4, 6) / 7 - 1.5
 CASES = {
     "promotion": lambda x: (x.int() * 2.5, x * 2, x.double() + torch.tensor(1.0)),
