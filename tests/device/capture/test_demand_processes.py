@@ -153,6 +153,7 @@ def test_a_signal_ends_the_job_and_writes_what_was_recorded(
         job.send_signal(signal.SIGTERM)
         assert job.wait() == -signal.SIGTERM
     assert status(log)["state"] == "ended"
+    assert status(log)["last"]["error"] is None
     assert status(log)["last"]["trace"] == traces(tmp_path)[0].name
     assert 0 < status(log)["last"]["steps"] < 1000
     assert read(traces(tmp_path)[0])["tb_privateuse1_window"]["cut_short"] == "SIGTERM"
