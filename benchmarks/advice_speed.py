@@ -27,7 +27,7 @@ _ONCE = ("threads", "lanes", "checkpoints")
 _TIMES = ("start_ns", "end_ns", "ts_ns", "host_start_ns", "host_end_ns")
 _COUNTS = ("external_id", "correlation", "sequence")
 """Numbers that a profiler counts up: in a longer recording they do not come again, or it is taken
-for two joined ones, of which no rule is asked."""
+for two joined ones, and no rule is asked of these."""
 _ROWS = {"op": "ops", "frame": "frames", "launch": "launches", "step": "steps", "kernel": "kernels"}
 
 

@@ -7,6 +7,7 @@ of a recording is known, and so is the time of one pass over memory.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.analysis.work.arguments import Arguments, parse_arguments
@@ -72,3 +73,29 @@ def kernel_us(name: str, told: dict[str, Any]) -> float:
 def full(*shape: int, dtype: str = BF16) -> Tensor:
     """A tensor as an input."""
     return shape, dtype
+
+
+def matrix(*shape: int) -> Input:
+    """Return a float32 tensor of a shape."""
+    return full(*shape, dtype=FP32)
+
+
+def op(
+    run: SizedProgram, name: str, *inputs: Input, us: float = 100, strides: object = None
+) -> None:
+    """Run an operator of ATen with a kernel of some microseconds."""
+    given = recorded(*inputs)
+    if strides is not None:
+        given["Input Strides"] = strides
+    run.op(f"aten::{name}", 5, kernel=us, **given)
+
+
+def steps(body: Callable[[SizedProgram], None]) -> SizedProgram:
+    """Return three steps of a body, each behind a product that shows the device's rate."""
+    run = SizedProgram()
+    for _ in range(3):
+        with run.step():
+            run.product(4096, 1024, 1024)
+            body(run)
+            run.wait()
+    return run

@@ -75,7 +75,7 @@ def chosen_orders(trace: Trace) -> Chosen:
         known = calls.at(at)
         if known is None or (x := known.call.optional(0)) is None or not x.shape:
             continue
-        maker = _maker(calls, at, x.numel)
+        maker = calls.maker(at, x.numel)
         if maker is None:
             continue
         every = calls.readers(maker, x.numel)
@@ -195,19 +195,6 @@ def _is_on_rows(known: Known | None) -> bool:
     if known is None:
         return False
     return known.is_view or (known.needs is not None and works_on_rows(known, known.needs.rows_of))
-
-
-def _maker(calls: FollowedCalls, at: int, elements: int) -> int | None:
-    """Return the place that made what a place reads; None if others are between them."""
-    for one in range(at - 1, calls.first_of(at) - 1, -1):
-        known = calls.at(one)
-        if known is None:
-            return None
-        if known.made == elements and not known.passes:
-            return one
-        if elements in known.sizes and not known.passes:
-            return None
-    return None
 
 
 def _keeps_order(made: Known | None, read: Known) -> bool:

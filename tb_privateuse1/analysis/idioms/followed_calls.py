@@ -154,6 +154,18 @@ class FollowedCalls:
         """Return the first place of the thread and step that a place is in."""
         return int(self._starts[self._part[place]])
 
+    def maker(self, place: int, elements: int) -> int | None:
+        """Return the place that made what one reads; None if another one reads it between them."""
+        for one in range(place - 1, self.first_of(place) - 1, -1):
+            known = self.at(one)
+            if known is None:
+                return None
+            if known.made == elements and not known.passes:
+                return one
+            if elements in known.sizes and not known.passes:
+                return None
+        return None
+
     def behind(self, place: int) -> Iterator[tuple[int, Known | None]]:
         """Yield the places behind one of its thread and step, with their calls."""
         for one in range(place + 1, int(self._starts[self._part[place] + 1])):

@@ -243,7 +243,7 @@ def _branch(
     places: list[int] = []
     cost, result = 0, elements
     while len(places) < _LONGEST:
-        maker = _maker(calls, at, elements)
+        maker = calls.maker(at, elements)
         known = None if maker is None else calls.at(maker)
         if maker is None or known is None:
             break
@@ -259,19 +259,6 @@ def _branch(
         if not times:
             break
     return _Branch(tuple(places), cost) if cost else None
-
-
-def _maker(calls: FollowedCalls, at: int, elements: int) -> int | None:
-    """Return the place that made what a place reads; None if another one reads it between them."""
-    for one in range(at - 1, calls.first_of(at) - 1, -1):
-        known = calls.at(one)
-        if known is None:
-            return None
-        if known.made == elements and not known.passes:
-            return one
-        if elements in known.sizes and not known.passes:
-            return None
-    return None
 
 
 def _read_rows(known: Known, rows: int) -> int:

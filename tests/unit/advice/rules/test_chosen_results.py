@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1.advice.rules.chosen_results import RULE
 from tests.support.program import found
-from tests.support.sized import FP32, Input, SizedProgram, full, recorded
+from tests.support.sized import FP32, Input, SizedProgram, full, matrix, op, recorded, steps
 
 Body = Callable[[SizedProgram], None]
 LONG_US, SHORT_US = 1000, 100
@@ -16,24 +16,6 @@ TOKENS, WIDTH, EXPERTS = 2048, 128, 4
 SCORES = full(64, 32_000, dtype=FP32)
 WORDS: Input = ((64, 5), "long int")
 FEW = full(64, 5, dtype=FP32)
-
-
-def steps(body: Body) -> SizedProgram:
-    run = SizedProgram()
-    for _ in range(3):
-        with run.step():
-            run.product(4096, 1024, 1024)
-            body(run)
-            run.wait()
-    return run
-
-
-def matrix(*shape: int) -> Input:
-    return full(*shape, dtype=FP32)
-
-
-def op(run: SizedProgram, name: str, *inputs: Input, us: float = SHORT_US) -> None:
-    run.op(f"aten::{name}", 5, kernel=us, **recorded(*inputs))
 
 
 def experts(run: SizedProgram, between: str = "gelu") -> None:

@@ -8,30 +8,12 @@ import pytest
 
 from tb_privateuse1.advice.rules.costly_products import RULE
 from tests.support.program import found
-from tests.support.sized import FP32, Input, SizedProgram, full, recorded
+from tests.support.sized import Input, SizedProgram, matrix, op, steps
 
 Body = Callable[[SizedProgram], None]
 LONG_US, SHORT_US = 1000, 100
 WORDS: Input = ((512,), "long int")
 END = "9223372036854775807"
-
-
-def steps(body: Body) -> SizedProgram:
-    run = SizedProgram()
-    for _ in range(3):
-        with run.step():
-            run.product(4096, 1024, 1024)
-            body(run)
-            run.wait()
-    return run
-
-
-def matrix(*shape: int) -> Input:
-    return full(*shape, dtype=FP32)
-
-
-def op(run: SizedProgram, name: str, *inputs: Input, us: float = SHORT_US) -> None:
-    run.op(f"aten::{name}", 5, kernel=us, **recorded(*inputs))
 
 
 def distances(run: SizedProgram) -> None:

@@ -8,34 +8,11 @@ import pytest
 
 from tb_privateuse1.advice.rules.equal_rows import RULE
 from tests.support.program import found
-from tests.support.sized import FP32, Input, SizedProgram, full, recorded
+from tests.support.sized import FP32, SizedProgram, full, matrix, op, steps
 
 Body = Callable[[SizedProgram], None]
 LONG_US, SHORT_US = 1000, 100
 ROWS, WIDTH = 4096, 128
-
-
-def steps(body: Body) -> SizedProgram:
-    run = SizedProgram()
-    for _ in range(3):
-        with run.step():
-            run.product(4096, 1024, 1024)
-            body(run)
-            run.wait()
-    return run
-
-
-def matrix(*shape: int) -> Input:
-    return full(*shape, dtype=FP32)
-
-
-def op(
-    run: SizedProgram, name: str, *inputs: Input, us: float = SHORT_US, strides: object = None
-) -> None:
-    given = recorded(*inputs)
-    if strides is not None:
-        given["Input Strides"] = strides
-    run.op(f"aten::{name}", 5, kernel=us, **given)
 
 
 def look_up(run: SizedProgram, count: int = 96) -> None:

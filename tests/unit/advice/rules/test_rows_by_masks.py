@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.advice.rules.chosen_results import RULE
 from tests.support.program import found
-from tests.support.sized import SizedProgram
+from tests.support.sized import SizedProgram, matrix, op, steps
 from tests.unit.advice.rules.test_chosen_results import (
     MASK,
     NUMBERS,
@@ -15,9 +15,6 @@ from tests.unit.advice.rules.test_chosen_results import (
     WIDTH,
     Body,
     branch,
-    matrix,
-    op,
-    steps,
     where,
 )
 
