@@ -67,6 +67,9 @@ class AdviceRow(Struct, frozen=True):
     saving_low_ns: int | None
     saving_high_ns: int | None
     """The range of the saving; null without a change, or without bounds of inferred times."""
+    saving_low_share: float | None
+    saving_high_share: float | None
+    """The same, of ``judged_net_ns``."""
     behind_ns: int | None
     """What it saves behind the rows above it: with all changes above made first. The sum over all
     rows is what all of them save together."""
@@ -288,6 +291,7 @@ def _advice(case: RuleContext, savings: Savings, one: Reported, behind_ns: int |
     rule, finding, saving = one.rule, one.finding, one.saving
     share = None if saving is None else savings.share(saving.ns)
     change = None if saving is None else saving.change
+    low_ns, high_ns = (None, None) if saving is None else (saving.low_ns, saving.high_ns)
     return AdviceRow(
         rule=rule.name,
         title=finding.title if share is None else _with_share(finding.title, share),
@@ -300,8 +304,10 @@ def _advice(case: RuleContext, savings: Savings, one: Reported, behind_ns: int |
         saving_ns=None if saving is None else saving.ns,
         saving_per_step_ns=(None if saving is None else round(saving.ns / max(len(case.steps), 1))),
         saving_share=share,
-        saving_low_ns=None if saving is None else saving.low_ns,
-        saving_high_ns=None if saving is None else saving.high_ns,
+        saving_low_ns=low_ns,
+        saving_high_ns=high_ns,
+        saving_low_share=None if low_ns is None else savings.share(low_ns),
+        saving_high_share=None if high_ns is None else savings.share(high_ns),
         behind_ns=behind_ns,
         behind_share=None if behind_ns is None else savings.share(behind_ns),
         how=finding.how if saving is None else saving.how,

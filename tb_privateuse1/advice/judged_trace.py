@@ -161,8 +161,13 @@ class JudgedTrace:
         return frozenset(need for need, is_present in present.items() if is_present)
 
     def lacks(self, *needs: Need) -> tuple[str, ...]:
-        """Return the words for each of these kinds of data that the trace does not have."""
-        return tuple(LACKS[need] for need in needs if need not in self.has)
+        """Return the words for each of these kinds of data that the trace does not have.
+
+        A program on the host alone has no device whose times could be recorded.
+        """
+        is_alone = self.is_host or device_times.is_on_host_alone(self.trace)
+        has = self.has | {"device"} if is_alone else self.has
+        return tuple(LACKS[need] for need in needs if need not in has)
 
     @functools.cached_property
     def _names(self) -> dict[str, tuple[I64, tuple[str, ...]]]:

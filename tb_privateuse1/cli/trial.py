@@ -96,7 +96,7 @@ def _tried(options: argparse.Namespace) -> Trial:
         if getattr(options, name) < least:
             raise UsageError(f"--{name} must be {least} or more")
     remedy = _remedy(options)
-    row, net_ns = _finding(options) if options.path else (None, 0)
+    row = _finding(options) if options.path else None
     window = trial_runs.Window(
         options.warmup,
         options.steps,
@@ -121,9 +121,7 @@ def _tried(options: argparse.Namespace) -> Trial:
             lambda number, count, arm: line.note(f"run {number} of {count}, {arm}"),
             check,
         )
-    return trial_report.trial(
-        options.finding, remedy, found, options.clock, options.by, row, net_ns
-    )
+    return trial_report.trial(options.finding, remedy, found, options.clock, options.by, row)
 
 
 def _too_short(report: RunReport, window: Window) -> str:
@@ -165,8 +163,8 @@ def _rules() -> Sequence[Rule]:
     return tuple(user_rules.from_environment().load())
 
 
-def _finding(options: argparse.Namespace) -> tuple[AdviceRow, int]:
-    """Return the finding in the recording, and the ns that its shares are of."""
+def _finding(options: argparse.Namespace) -> AdviceRow:
+    """Return the finding in the recording."""
     from tb_privateuse1.views.advice import advice
     from tb_privateuse1.views.reader import Reader
     from tb_privateuse1.views.request import Request
@@ -176,9 +174,9 @@ def _finding(options: argparse.Namespace) -> tuple[AdviceRow, int]:
         raise UsageError(f"{options.finding} is no finding: behind # is a number")
     with opened(options) as (store, catalog):
         result = Reader(store, catalog, _rules).run(Request(advice, selected(options)))
-    rows = [row for row in result.rows if row.rule == name]
+    rows: list[AdviceRow] = [row for row in result.rows if row.rule == name]
     at = int(number or 1) - 1
     if not 0 <= at < len(rows):
         known = ", ".join(dict.fromkeys(row.rule for row in result.rows)) or "none"
         raise UsageError(f"{options.path} has no finding {options.finding}. It has: {known}")
-    return rows[at], result.judged_net_ns
+    return rows[at]

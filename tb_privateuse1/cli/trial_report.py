@@ -66,9 +66,8 @@ def trial(
     clock: Clock,
     by: By,
     row: AdviceRow | None,
-    net_ns: int,
 ) -> Trial:
-    """Judge the runs; ``row`` is the finding in a recording, whose shares are of ``net_ns``."""
+    """Judge the runs; ``row`` is the finding in a recording."""
     base, now = found["as it is"], found["with the remedy"]
     first = base[0]
     about = first.remedy
@@ -97,7 +96,7 @@ def trial(
         wall=wall,
         cpu=cpu,
         results=seen,
-        estimate=None if row is None or judged is None else _estimate(row, net_ns, judged),
+        estimate=None if row is None or judged is None else _estimate(row, judged),
         is_wider=about.is_wider,
     )
 
@@ -127,14 +126,10 @@ def _verdict(judged: TrialFigure | None, seen: TrialResults | None) -> Verdict:
     return "results_differ" if seen.verdict == "differs" else judged.verdict
 
 
-def _estimate(row: AdviceRow, net_ns: int, judged: TrialFigure) -> TrialEstimate | None:
+def _estimate(row: AdviceRow, judged: TrialFigure) -> TrialEstimate | None:
     if row.saving_share is None:
         return None
-    low, high = (
-        None if ns is None or not net_ns else min(ns / net_ns, 1.0)
-        for ns in (row.saving_low_ns, row.saving_high_ns)
-    )
-    return estimate(row.saving_share, low, high, judged)
+    return estimate(row.saving_share, row.saving_low_share, row.saving_high_share, judged)
 
 
 def exit_code(found: Trial) -> int:

@@ -25,6 +25,7 @@ def finding(rule: str, share: float) -> AdviceRow:
         saving_ns=saving, saving_per_step_ns=saving, saving_share=share, behind_ns=saving, how="H",
         confidence="high", events=1, evidence=(), where=None, lacks=(), reference="R",
         code=None, next=None, change=None, saving_low_ns=None, saving_high_ns=None,
+        saving_low_share=None, saving_high_share=None,
         behind_share=share, trial=None,
     )  # fmt: skip
 

@@ -59,6 +59,8 @@ export interface AdviceRow {
   saving_share: number | null;
   saving_low_ns: number | null;
   saving_high_ns: number | null;
+  saving_low_share: number | null;
+  saving_high_share: number | null;
   behind_ns: number | null;
   behind_share: number | null;
   how: string;

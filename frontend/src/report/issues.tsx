@@ -3,7 +3,7 @@ import type { AdviceRow, AdviceTable } from "../api/types";
 import { FindingFacts } from "../pages/advice";
 import { Fine, Open } from "../pages/advice/fine";
 import { FindingLine } from "../pages/overview/top-findings";
-import { Finding, savingOf } from "../pages/shared/finding-parts";
+import { Finding, rangeOf, savingOf } from "../pages/shared/finding-parts";
 import { FunctionLink } from "../pages/shared/source-link";
 import { t } from "../i18n";
 import { report as texts } from "../i18n/report";
@@ -68,6 +68,7 @@ function Issue({ row, whole, inferred }: { row: AdviceRow; whole: AdviceTable; i
       category="other"
       inferred={inferred}
       saving={savingOf(row, whole)}
+      range={rangeOf(row)}
       behind={row.behind_share}
     >
       <p>

@@ -12,7 +12,7 @@ from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import Rule
 from tb_privateuse1.export.reports.markdown_text import code, escaped
 from tb_privateuse1.export.reports.sarif import Level, sarif_log, sarif_result
-from tb_privateuse1.i18n.units import percent, plain_text, with_unit
+from tb_privateuse1.i18n.units import percent, plain_text, with_range, with_unit
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.distributed import Distributed
 
@@ -24,6 +24,8 @@ _FEW = 5
 
 _OF_CODE = ("Before:", "After:")
 """The heads of facts that are code."""
+
+SAVING_LIMITS = ("saving_low_share", "saving_high_share")
 
 _LEVELS: Mapping[str, Level] = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
 
@@ -42,7 +44,7 @@ def advice_markdown(result: AdviceTable) -> str:
     """Return the findings as a list; names from the trace are escaped."""
     lines = [escaped(result.recording.sentence), "", f"**{escaped(saving_sentence(result))}**", ""]
     for row in result.rows:
-        saved = "" if row.saving_share is None else f" ({_saving(row)})"
+        saved = "" if row.saving_share is None else f": {_saving(row)}"
         lines.append(f"- **{row.severity.capitalize()}: {escaped(row.title)}**{saved}")
         lines += [f"  {escaped(row.explanation)}", f"  *Fix:* {escaped(row.fix)}"]
         if row.code is not None:
@@ -100,7 +102,7 @@ def saving_sentence(result: AdviceTable) -> str:
         where += ", without the profiler's own time,"
     if not result.saving_share:
         return f"No finding in {where} has an estimated saving."
-    return f"Up to {with_unit('saving_share', result.saving_share)} of {where} could be saved."
+    return f"About {with_unit('saving_share', result.saving_share)} of {where} could be saved."
 
 
 def _judged_steps(result: AdviceTable) -> str:
@@ -178,11 +180,11 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
 
 
 def _saving(row: AdviceRow) -> str:
-    """Return what a finding saves alone, and behind those above it."""
-    saved = percent(-(row.saving_share or 0.0))
+    """Return what a finding saves alone with its range, and behind those above it."""
+    saved = with_range(row, "saving_share", SAVING_LIMITS)
     if row.behind_share is None:
         return saved
-    return f"{saved}, behind those above {percent(-row.behind_share)}"
+    return f"{saved}, behind those above {percent(row.behind_share)}"
 
 
 def _of_ranks(result: Distributed) -> Iterator[str]:

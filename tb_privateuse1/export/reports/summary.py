@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.analysis.kernels.time_groups import By
-from tb_privateuse1.export.reports.advice import has_steps, saving_sentence
+from tb_privateuse1.export.reports.advice import SAVING_LIMITS, has_steps, saving_sentence
 from tb_privateuse1.export.reports.html.contents import (
     DiffReport,
     Report,
@@ -140,10 +140,12 @@ def _ranks(found: TraceReport, rows: int) -> Iterator[str]:
 
 
 def _finding(row: AdviceRow, with_steps: bool) -> str:
-    saved = "" if row.saving_share is None else f" -{with_unit('saving_share', row.saving_share)}"
+    saved = ""
+    if row.saving_share is not None:
+        saved = f" -{with_range(row, 'saving_share', SAVING_LIMITS)}"
     if row.saving_per_step_ns:
         each = " per step" if with_steps else ""
-        saved += f" ({with_unit('saving_ns', row.saving_per_step_ns)}{each})"
+        saved += f", {with_unit('saving_ns', row.saving_per_step_ns)}{each}"
     if row.behind_share is not None:
         saved += f", behind those above -{with_unit('saving_share', row.behind_share)}"
     where = "" if row.where is None else f" {code(_short(row.where.title))}"

@@ -6,6 +6,7 @@ import numpy as np
 
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.host_context import HostContext
+from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.trace import intervals
@@ -34,6 +35,11 @@ def test_work_and_calls_share_the_time() -> None:
     assert intervals.length(case.idle) == case.window_ns - 300_000
     assert "work" in case.has
     assert "device" not in case.has
+
+
+def test_the_host_lacks_no_device_to_be_surer() -> None:
+    for case in (context(), RuleContext(program().trace())):
+        assert case.lacks("device", "stacks") == (LACKS["stacks"],)
 
 
 def test_all_work_is_awaited() -> None:

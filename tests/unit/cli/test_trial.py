@@ -42,7 +42,7 @@ def judged(now: list[RunReport]) -> trial_report.Trial:
     """Return the trial of these runs against runs of 1 ms a step."""
     base = [report(1_000_000 + run, applied={}) for run in range(len(now))]
     found: Any = {"as it is": base, "with the remedy": now}
-    return trial_report.trial("optimizer_loop", "fused_optimizer", found, "wall", "mean", None, 0)
+    return trial_report.trial("optimizer_loop", "fused_optimizer", found, "wall", "mean", None)
 
 
 def test_a_gain() -> None:
@@ -82,7 +82,7 @@ def test_nothing_to_apply() -> None:
 def test_a_program_with_backward_has_no_inference_mode() -> None:
     about = RemedyText("does it", "inference", 1e-3, is_wider=False, keeps_backward=False)
     found: Any = {"as it is": [report(1000, remedy=about)], "with the remedy": []}
-    trial = trial_report.trial("x", "inference_mode", found, "wall", "mean", None, 0)
+    trial = trial_report.trial("x", "inference_mode", found, "wall", "mean", None)
     assert trial.verdict == "not_applied"
     assert "the program calls backward()" in trial_report.text(trial)
 

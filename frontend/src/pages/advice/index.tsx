@@ -9,7 +9,7 @@ import { Fine, Open } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
-import { Fact, Finding, savingOf } from "../shared/finding-parts";
+import { Fact, Finding, rangeOf, savingOf } from "../shared/finding-parts";
 import { EventLink } from "../shared/event-link";
 import { FunctionLink } from "../shared/source-link";
 import { hasSteps, perStep } from "../shared/per-step";
@@ -191,6 +191,7 @@ function OpeningFinding({ row, result, aside }: OpeningProps) {
       category="other"
       inferred={result.provenance.timeline === "inferred"}
       saving={savingOf(row, result)}
+      range={rangeOf(row)}
       behind={row.behind_share}
       open={open}
       onTurn={() => go({ selected: open ? null : row.rule }, "replace")}
@@ -209,8 +210,13 @@ function OpeningFinding({ row, result, aside }: OpeningProps) {
   );
 }
 
+interface FactsProps {
+  row: AdviceRow;
+  of: Pick<Result, "provenance">;
+}
+
 /** What a finding says, and what it rests on. */
-export function FindingFacts({ row, of }: { row: AdviceRow; of: Pick<Result, "provenance"> }) {
+export function FindingFacts({ row, of }: FactsProps) {
   return (
     <>
       <p>{row.explanation}</p>
@@ -224,23 +230,7 @@ export function FindingFacts({ row, of }: { row: AdviceRow; of: Pick<Result, "pr
             <FunctionLink where={row.where} />
           </Fact>
         )}
-        {row.saving_ns !== null && (
-          <Fact id="saving" name={texts.saves}>
-            <span title={exactDuration(row.saving_per_step_ns)}>
-              {texts.savesPerStep(perStep(row.saving_per_step_ns, of.provenance), percent(row.saving_share))}
-            </span>
-            {row.saving_low_ns !== null && row.saving_high_ns !== null && (
-              <span class="muted">
-                {texts.range(duration(row.saving_low_ns), duration(row.saving_high_ns))}
-              </span>
-            )}
-            {row.behind_share !== null && (
-              <span class="muted" data-testid="behind" data-value={row.behind_ns ?? ""}>
-                {texts.behind(percent(row.behind_share))}
-              </span>
-            )}
-          </Fact>
-        )}
+        {row.saving_ns !== null && <Saving row={row} of={of} />}
         {row.change !== null && (
           <Fact id="change" name={texts.change}>
             <a {...linkProps({ view: "whatif", changes: row.change })} data-testid="try">
@@ -267,6 +257,28 @@ export function FindingFacts({ row, of }: { row: AdviceRow; of: Pick<Result, "pr
         </Fact>
       </dl>
     </>
+  );
+}
+
+/** What a finding saves of a step, with its range, and behind those above it. */
+function Saving({ row, of }: FactsProps) {
+  const [low, high] = [exactDuration(row.saving_low_ns), exactDuration(row.saving_high_ns)];
+  return (
+    <Fact id="saving" name={texts.saves}>
+      <span title={exactDuration(row.saving_per_step_ns)}>
+        {texts.savesPerStep(perStep(row.saving_per_step_ns, of.provenance), percent(row.saving_share))}
+      </span>{" "}
+      {rangeOf(row) && (
+        <span class="muted" title={texts.rangeOfAll(low, high)}>
+          {rangeOf(row)}
+        </span>
+      )}
+      {row.behind_share !== null && (
+        <span class="muted" data-testid="behind" data-value={row.behind_ns ?? ""}>
+          {texts.behind(percent(row.behind_share))}
+        </span>
+      )}
+    </Fact>
   );
 }
 

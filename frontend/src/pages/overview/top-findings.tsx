@@ -5,7 +5,7 @@ import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { SeverityMark } from "../shared/data-warnings";
-import { MARKS } from "../shared/finding-parts";
+import { MARKS, rangeOf } from "../shared/finding-parts";
 import { perStep } from "../shared/per-step";
 import { linkProps } from "../../state/links";
 import { FunctionLink } from "../shared/source-link";
@@ -108,6 +108,11 @@ export function FindingLine({ row, of, selected }: FindingLineProps) {
       </span>
       <span class="saves" title={texts.ofSteps(exactDuration(row.saving_ns))}>
         <b>−{percent(row.saving_share)}</b>{" "}
+        {rangeOf(row) && (
+          <span class="muted" title={t.advice.rangeHelp}>
+            {rangeOf(row)}{" "}
+          </span>
+        )}
         <span class="muted">{perStep(row.saving_per_step_ns, of.provenance)}</span>
       </span>
       <p class="muted small">{row.fix}</p>

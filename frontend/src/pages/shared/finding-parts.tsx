@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { AdviceRow, AdviceTable } from "../../api/types";
 import { color, type Category } from "../../lib/color";
-import { exactDuration, percent } from "../../lib/format";
+import { exactDuration, percent, percentLimits } from "../../lib/format";
 import { t } from "../../i18n";
 import { ShareBar } from "../../widgets/charts/share-bar";
 import { SeverityMark, type Severity } from "./data-warnings";
@@ -18,6 +18,8 @@ export const MARKS: Readonly<Record<AdviceRow["severity"], { shape: Severity; wo
 
 interface FindingProps {
   row: Pick<AdviceRow, "rule" | "severity" | "title" | "saving_ns" | "saving_share">;
+  /** The range of its saving in words, if it has one. */
+  range?: string;
   testid?: string;
   id?: string;
   /** Of the bar of its saving. */
@@ -45,6 +47,11 @@ export function Finding({ row, testid = "finding", id, onTurn, open = !onTurn, .
       )}
       <span class="saving" title={props.saving ?? t.advice.noSaving}>
         {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
+        {props.range && (
+          <small class="muted" title={t.advice.rangeHelp} data-testid="saving-range">
+            {props.range}
+          </small>
+        )}
         {props.behind != null && percent(props.behind) !== percent(row.saving_share) && (
           <small class="muted" title={t.advice.behindHelp}>
             {props.behind === 0 ? t.advice.nothingBehind : t.advice.behindShort(percent(props.behind))}
@@ -82,6 +89,12 @@ export const savingOf = (
   saving_ns === null
     ? null
     : t.advice.savingOf(exactDuration(saving_ns), exactDuration(judged_net_ns), judged_net_ns < judged_ns);
+
+/** The range of what a row saves; empty if it has none, or if that is what is shown anyway. */
+export function rangeOf({ saving_share, saving_low_share, saving_high_share }: AdviceRow): string {
+  const range = percentLimits(saving_low_share, saving_high_share);
+  return range === percentLimits(saving_share, saving_share) ? "" : range;
+}
 
 interface FactProps {
   id: string;

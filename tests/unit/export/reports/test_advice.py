@@ -6,6 +6,7 @@ import json
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.export.reports import advice as export
+from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.advice import AdviceTable, advice
 from tests.unit.views.test_advice import program
@@ -25,9 +26,14 @@ def test_text_has_the_fix() -> None:
     text = export.advice_text(result())
     first, second = text.splitlines()[:2]
     assert first.endswith(" analyzed.")
-    assert second.startswith("Up to ")
+    assert second.startswith("About ")
     assert "Where: step (train.py:7)" in text
     assert "Fix: " in text
+    row = result().rows[0]
+    low, high = row.saving_low_share, row.saving_high_share
+    assert low is not None
+    assert high is not None
+    assert f"({percent(low)} to {percent(high)}), behind those above" in text
     assert "rules could not be asked" in text
 
 

@@ -33,7 +33,7 @@ def test_a_trace(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = markdown(capsys, log, "--run", "run_*1*")
     assert text.startswith("## Profile of `run_*1*`")
     assert "| Device times | measured |" in text
-    assert "\n### Up to " in text
+    assert "\n### About " in text
     assert "\n1. **High: " in text
     assert "| Operator | Device time | Of step |" in text
     assert f"`tb-privateuse1 report {log} --run 'run_*1*'`*" in text

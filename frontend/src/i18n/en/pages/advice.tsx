@@ -52,7 +52,7 @@ export const advice = {
     label: "Could be saved",
     unit: "of 1",
     note: (step: number | null, steps: number) =>
-      `of ${step !== null ? `step ${step}` : steps === 0 ? "the analyzed time" : plural(steps, "step")}, at most`,
+      `of ${step !== null ? `step ${step}` : steps === 0 ? "the analyzed time" : plural(steps, "step")}, estimated`,
     unknown: "no saving is known",
     help: "All issues fixed together, by one replay: the sum of what each saves behind those above it. A share is of the step without the profiler's own time, where the recording tells it.",
   },
@@ -92,7 +92,9 @@ export const advice = {
   where: "Where",
   saves: "Saves",
   savesPerStep: (saving: string, share: string) => `${saving}, ${share}`,
-  range: (low: string, high: string) => ` (${low} to ${high} in all analyzed steps)`,
+  rangeHelp: "The saving under the lowest and the highest assumptions",
+  rangeOfAll: (low: string, high: string) =>
+    `The saving under the lowest and the highest assumptions: ${low} to ${high} in all analyzed steps`,
   behind: (share: string) => `; ${share} behind the issues above`,
   behindShort: (share: string) => `after those above −${share}`,
   behindHelp: "What it saves once the issues above are fixed. These sum to the saving of all issues.",

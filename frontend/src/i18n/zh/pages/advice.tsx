@@ -40,10 +40,10 @@ export const advice: Translation<typeof english.advice> = {
     unit: "/ 1",
     note: (step, steps) =>
       step !== null
-        ? `占迭代 ${step}，至多`
+        ? `占迭代 ${step}，估计值`
         : steps === 0
-          ? "占所分析的时间，至多"
-          : `占 ${count(steps)} 个迭代，至多`,
+          ? "占所分析的时间，估计值"
+          : `占 ${count(steps)} 个迭代，估计值`,
     unknown: "没有已知的可节省时间",
     help: "一次重放中修复所有问题：等于每个问题在修复上方问题之后可节省时间之和。在采集内容允许时，比例不含 profiler 自身的时间。",
   },
@@ -82,7 +82,8 @@ export const advice: Translation<typeof english.advice> = {
   where: "位置",
   saves: "可节省时间",
   savesPerStep: (saving, share) => `${saving}，${share}`,
-  range: (low, high) => `（所有被分析的迭代共 ${low} 至 ${high}）`,
+  rangeHelp: "在最低与最高的假设下可节省的时间",
+  rangeOfAll: (low, high) => `在最低与最高的假设下可节省的时间：所有被分析的迭代共 ${low} 至 ${high}`,
   behind: (share) => `；修复上方问题之后 ${share}`,
   behindShort: (share) => `修复上方后 −${share}`,
   behindHelp: "修复上方的问题之后，它还能节省的时间。各项之和即所有问题一起可节省的时间。",
