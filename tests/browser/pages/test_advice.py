@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
+from tb_privateuse1.i18n.units import with_unit
 from tests.support import make
 from tests.support.dashboard import WAIT_MS, Dashboard
 from tests.support.program import device_bound
@@ -52,6 +53,12 @@ def test_findings_by_cause_with_their_savings(
         [row["rule"], "" if row["saving_ns"] is None else str(row["saving_ns"])]
         for row in now["rows"]
     )
+    (wait,) = (row for row in now["rows"] if row["rule"] == "item_sync")
+    range_of = rows.and_(dashboard.inside.locator("[data-key=item_sync]")).get_by_test_id(
+        "saving-range"
+    )
+    low, high = (with_unit("share", wait[f"saving_{end}_share"]) for end in ("low", "high"))
+    expect(range_of).to_have_text(f"({low.removesuffix(' %')} to {high})")
     causes = dashboard.get("cause").evaluate_all("rows => rows.map(r => r.dataset.key)")
     assert causes == [cause["cause"] for cause in now["causes"]]
 
