@@ -153,6 +153,26 @@ def test_a_part_is_known_by_its_view(body: Body) -> None:
     assert row.saving_ns == pytest.approx(whole, rel=0.2)
 
 
+def crossed(run: SizedProgram, inner: int) -> None:
+    """Products of all pairs of columns; those of different ones are read, by their numbers."""
+    run.run("aten::bmm", full(ROWS, 64, inner), full(ROWS, inner, 64))
+    flat, chosen = full(ROWS, 64 * 64), full(64 * 63 // 2, dtype="long int")
+    run.run("aten::index_select", flat, "1", chosen)
+
+
+@pytest.mark.parametrize("inner", [16, 256])
+def test_elements_on_their_own_read_more_than_their_product(inner: int) -> None:
+    assert found(RULE, steps(lambda run: crossed(run, inner)).trace()) == []
+
+
+def test_columns_by_their_number_are_a_smaller_product() -> None:
+    def body(run: SizedProgram) -> None:
+        run.product(ROWS, 64, WORDS)
+        run.run("aten::index_select", PAIRS, "1", full(WORDS // 4, dtype="long int"))
+
+    assert len(found(RULE, steps(body).trace())) == 1
+
+
 def test_elements_have_another_fix_than_rows() -> None:
     fixes = {found(RULE, steps(body).trace())[0].fix for body in (diagonal, gathered)}
     assert fixes != {found(RULE, steps(few_rows).trace())[0].fix}
