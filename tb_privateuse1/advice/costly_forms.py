@@ -124,8 +124,9 @@ SPECTRUM = Form(
         "typical one has inputs of {shapes}."
     ),
     how=say(
-        "Their time less that of six products with a few vectors, as svd_lowrank makes, at the "
-        "rate of this recording's products; half of a running sum; of a basis the part beyond the "
+        "Their time less that of svd_lowrank: six products at the rate of this recording's, and "
+        "for several vectors its decompositions, by their columns, at the rate of the whole one; "
+        "half of a running sum; of a basis the part beyond the "
         "matrix' own. Such methods are exact to some "
         "digits, and converge by the matrix. Without a product the range begins at nothing."
     ),
