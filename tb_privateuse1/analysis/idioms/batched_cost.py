@@ -59,7 +59,7 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
     nodes = found.nodes
     loop = _loops_of(trace, found, ranges)
     inside = np.flatnonzero(loop >= 0)
-    module, call = _modules(trace, nodes.op[inside])
+    module, call = modules_around(trace, nodes.op[inside])
     first, kind = group_rows(loop[inside], nodes.call[inside], module)
     kinds = len(first)
     node_kind = np.full(len(nodes), -1, np.int64)
@@ -132,7 +132,7 @@ def _lookup_bytes(trace: Trace, found: Graph, inside: I64, kind: I64, kinds: int
     return most
 
 
-def _modules(trace: Trace, op: I32) -> tuple[I32, I32]:
+def modules_around(trace: Trace, op: I32) -> tuple[I32, I32]:
     """Return the name and the frame of the innermost call of a module of operators, or ``NONE``."""
     frames = trace.frames
     around = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))

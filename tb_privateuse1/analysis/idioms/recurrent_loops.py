@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.batched_cost import modules_around
 from tb_privateuse1.analysis.idioms.dependent_rounds import COPIES, called_copies
 from tb_privateuse1.analysis.idioms.independent_rounds import independent_rounds, place_bytes
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph, operators_named
@@ -17,8 +18,8 @@ from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.work.arguments import item_bytes
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.columns import lookup
-from tb_privateuse1.trace.groupby import containing_by, maxima, minima, sums
+from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, minima, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, MaybeOpRow, Table, ThreadRow
 
@@ -72,11 +73,42 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
     of = _of_nodes(trace, found, ahead)
     caches = np.zeros(len(ahead) + 1, np.bool_)
     caches[of[called_copies(trace, found, top, operators_named(trace, *COPIES)) & (of >= 0)]] = True
-    products = np.zeros(len(ahead) + 1, np.bool_)
-    products[of[(found.nodes.role == PRODUCT) & (of >= 0)]] = True
-    ahead = ahead.take(np.flatnonzero(products[:-1] & ~caches[:-1] & (ahead.item_bytes > 0)))
+    carries = _carry(found, ahead, of) & ~_have_own_weights(trace, found, ahead, of)
+    ahead = ahead.take(np.flatnonzero(carries & ~caches[:-1] & (ahead.item_bytes > 0)))
     ranges = _ordered(_with_backward(trace, ahead))
     return RecurrentLoops(ranges, _left(trace, found, ranges))
+
+
+def _carry(found: Graph, ranges: Recurrences, of: I64) -> Bools:
+    """Return which loops have a product that reads a tensor of a size that the loop writes.
+
+    Without one no product needs a round before: what rounds carry on is a sum, or the best so far.
+    """
+    nodes, reads = found.nodes, found.reads
+    read = np.flatnonzero((of[reads.node] >= 0) & (nodes.role[reads.node] == PRODUCT))
+    written = np.flatnonzero((of >= 0) & (nodes.written_bytes > 0))
+    loop = np.concatenate((of[reads.node[read]], of[written]))
+    first, pair = group_rows(
+        loop, np.concatenate((reads.bytes[read], nodes.written_bytes[written]))
+    )
+    is_written = mask_of(pair[len(read) :], len(first))
+    return mask_of(loop[: len(read)][is_written[pair[: len(read)]]], len(ranges))
+
+
+def _have_own_weights(trace: Trace, found: Graph, ranges: Recurrences, of: I64) -> Bools:
+    """Return in which loops each round has a module of its own for a product: experts, or layers.
+
+    A cell has one set of weights for all items. Without frames nothing is known.
+    """
+    products = np.flatnonzero((of >= 0) & (found.nodes.role == PRODUCT))
+    module, _ = modules_around(trace, found.nodes.op[products])
+    products, module = products[module >= 0], module[module >= 0]
+    loop, call = of[products], found.nodes.call[products]
+    own, _ = group_rows(loop, call, module)
+    first, kind = group_rows(loop[own], call[own])
+    count = np.bincount(kind, minlength=len(first))
+    several = loop[own][first[count >= ranges.rounds[loop[own][first]]]]
+    return mask_of(several, len(ranges))
 
 
 def _item_bytes(trace: Trace, row: int) -> int:

@@ -66,3 +66,44 @@ def test_a_number_of_a_schedule_is_no_item_of_a_sequence() -> None:
                 run.op("aten::add", 40, **recorded(STATE, STATE, "1"))
             run.rest(1)
     assert found(RULE, run.trace()) == []
+
+
+def experts(modules: int) -> TrainingProgram:
+    """Steps that add up what a layer makes of all tokens, times a column of the gate in turn."""
+    run = HostTraining()
+    for _ in range(4):
+        with run.step():
+            run.rest(1)
+            for i in range(8):
+                run.op("aten::select", 2, **recorded(full(16, 8, dtype=FP32), "1", str(i)))
+                with run.frame(f"nn.Module: Linear_{i % modules}"):
+                    run.rest(1)
+                    run.op("aten::mm", 60, **recorded(STATE, WEIGHT))
+                    run.rest(1)
+                run.op("aten::tanh", 40, **recorded(STATE))
+                run.op("aten::mul", 40, **recorded(STATE, full(16, 1, dtype=FP32)))
+                run.op("aten::add", 40, **recorded(STATE, STATE, "1"))
+            run.rest(1)
+    return run
+
+
+def test_a_layer_for_each_round_is_no_cell() -> None:
+    assert found(RULE, experts(modules=8).trace()) == []
+    assert len(found(RULE, experts(modules=1).trace())) == 1
+
+
+def test_a_sum_or_the_best_so_far_is_no_state_of_a_product() -> None:
+    """Each round multiplies the same questions with another part of a table."""
+    run = HostTraining()
+    questions, scores = full(64, 48, dtype=FP32), full(64, 500, dtype=FP32)
+    for _ in range(4):
+        with run.step():
+            run.rest(1)
+            for i in range(16):
+                table = recorded(full(8000, 48, dtype=FP32), "0", f"{500 * i}", f"{500 * i + 500}")
+                run.op("aten::slice", 2, **table)
+                run.op("aten::mm", 60, **recorded(questions, full(48, 500, dtype=FP32)))
+                run.op("aten::maximum", 40, **recorded(scores, scores))
+                run.op("aten::mul", 40, **recorded(scores, "0.5"))
+            run.rest(1)
+    assert found(RULE, run.trace()) == []
