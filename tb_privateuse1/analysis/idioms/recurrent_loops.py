@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.work.arguments import item_bytes
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.columns import ends_run, lookup, mask_of, starts_run
 from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, minima, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, MaybeOpRow, Table, ThreadRow
@@ -73,26 +73,68 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
     of = _of_nodes(trace, found, ahead)
     caches = np.zeros(len(ahead) + 1, np.bool_)
     caches[of[called_copies(trace, found, top, operators_named(trace, *COPIES)) & (of >= 0)]] = True
-    carries = _carry(found, ahead, of) & ~_have_own_weights(trace, found, ahead, of)
+    carries = _carry(trace, found, top, ahead, of) & ~_have_own_weights(trace, found, ahead, of)
     ahead = ahead.take(np.flatnonzero(carries & ~caches[:-1] & (ahead.item_bytes > 0)))
     ranges = _ordered(_with_backward(trace, ahead))
     return RecurrentLoops(ranges, _left(trace, found, ranges))
 
 
-def _carry(found: Graph, ranges: Recurrences, of: I64) -> Bools:
-    """Return which loops have a product that reads a tensor of a size that the loop writes.
+def _carry(trace: Trace, found: Graph, top: I64, ranges: Recurrences, of: I64) -> Bools:
+    """Return which loops have a product that reads a tensor of a size last written a round before.
 
     Without one no product needs a round before: what rounds carry on is a sum, or the best so far.
+    A product's last operand is its weight, which may be as large as a result.
     """
     nodes, reads = found.nodes, found.reads
-    read = np.flatnonzero((of[reads.node] >= 0) & (nodes.role[reads.node] == PRODUCT))
-    written = np.flatnonzero((of >= 0) & (nodes.written_bytes > 0))
-    loop = np.concatenate((of[reads.node[read]], of[written]))
-    first, pair = group_rows(
-        loop, np.concatenate((reads.bytes[read], nodes.written_bytes[written]))
+    inside = np.flatnonzero(of >= 0)
+    part = _round_of(trace, found, top, ranges, of)
+    weights = ends_run(reads.node) & ~starts_run(reads.node)
+    is_product = (of[reads.node] >= 0) & (nodes.role[reads.node] == PRODUCT)
+    read = np.flatnonzero(is_product & ~weights)
+    reader = reads.node[read]
+    writer = inside[nodes.written_bytes[inside] > 0]
+    size = np.concatenate((nodes.written_bytes[writer], reads.bytes[read]))
+    _, tensor = group_rows(np.concatenate((of[writer], of[reader])), size)
+    written, key = tensor[: len(writer)], tensor * len(nodes) + np.concatenate((writer, reader))
+    order = np.argsort(key[: len(writer)], kind="stable")
+    at = np.searchsorted(key[: len(writer)][order], key[len(writer) :]) - 1
+    last = order[np.maximum(at, 0)] if len(order) else np.zeros(len(at), np.int64)
+    carried = at >= 0
+    carried[carried] = (written[last] == tensor[len(writer) :])[carried]
+    carried[carried] = part[writer[last[carried]]] < part[reader[carried]]
+    return mask_of(of[reader[carried]], len(ranges))
+
+
+def _round_of(trace: Trace, found: Graph, top: I64, ranges: Recurrences, of: I64) -> I64:
+    """Return a number of each node in a loop that rises from round to round.
+
+    A round begins where it takes its item. Items of a tensor that is split ahead of the loop are
+    taken by no operator: there, each round has as many products.
+    """
+    ops, nodes = trace.ops, found.nodes
+    _, kind = group_rows(ops.name[top], ops.shapes[top])
+    whole = np.full(len(ops), NONE, np.int64)
+    whole[top] = kind
+    takes = top[mask_of(whole[ranges.place], len(top))[kind]]
+    loop = containing_by(
+        ranges.thread, ranges.start_ns, ranges.end_ns, ops.thread[takes], ops.start_ns[takes]
     )
-    is_written = mask_of(pair[len(read) :], len(first))
-    return mask_of(loop[: len(read)][is_written[pair[: len(read)]]], len(ranges))
+    takes = takes[(loop >= 0) & (whole[takes] == whole[ranges.place[np.maximum(loop, 0)]])]
+    inside = np.flatnonzero(of >= 0)
+    part = np.zeros(len(nodes), np.int64)
+    for thread in np.unique(ops.thread[takes]).tolist():
+        at = np.sort(ops.start_ns[takes[ops.thread[takes] == thread]])
+        own = inside[nodes.thread[inside] == thread]
+        part[own] = np.searchsorted(at, ops.start_ns[nodes.op[own]], side="right")
+    is_taken = np.bincount(loop[loop >= 0], minlength=len(ranges)) >= ranges.rounds
+    products = nodes.role[inside] == PRODUCT
+    rank = np.cumsum(products)
+    each = sums(of[inside], products.astype(np.int64), len(ranges)) / ranges.rounds
+    first = np.append(rank, 0)[np.searchsorted(of[inside], np.arange(len(ranges)))]
+    by_product = ~is_taken[of[inside]]
+    place = rank - first[of[inside]]
+    part[inside[by_product]] = (place / np.maximum(each, 1)[of[inside]])[by_product]
+    return part
 
 
 def _have_own_weights(trace: Trace, found: Graph, ranges: Recurrences, of: I64) -> Bools:

@@ -107,3 +107,23 @@ def test_a_sum_or_the_best_so_far_is_no_state_of_a_product() -> None:
                 run.op("aten::mul", 40, **recorded(scores, "0.5"))
             run.rest(1)
     assert found(RULE, run.trace()) == []
+
+
+def test_layers_within_a_round_carry_nothing_on() -> None:
+    """A batch in parts: each part's layers read what was made in the same round, and weights."""
+    run = HostTraining()
+    for _ in range(4):
+        with run.step():
+            run.rest(1)
+            for i in range(8):
+                item = recorded(full(128, 32, dtype=FP32), "0", f"{16 * i}", f"{16 * i + 16}")
+                run.op("aten::slice", 2, **item)
+                for inner, width in ((32, 256), (256, 16)):
+                    hidden = full(16, inner, dtype=FP32)
+                    weight = full(inner, width, dtype=FP32)
+                    run.op("aten::mm", 60, **recorded(hidden, weight))
+                    run.op("aten::relu", 40, **recorded(full(16, width, dtype=FP32)))
+                run.op("aten::sum", 40, **recorded(full(16, 16, dtype=FP32), ""))
+                run.op("aten::add", 5, **recorded(full(dtype=FP32), full(dtype=FP32), "1"))
+            run.rest(1)
+    assert found(RULE, run.trace()) == []
