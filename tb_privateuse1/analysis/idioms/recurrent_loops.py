@@ -80,29 +80,54 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
 
 
 def _carry(trace: Trace, found: Graph, top: I64, ranges: Recurrences, of: I64) -> Bools:
-    """Return which loops have a product that reads a tensor of a size last written a round before.
+    """Return which loops have a product that needs what was written a round before.
 
     Without one no product needs a round before: what rounds carry on is a sum, or the best so far.
-    A product's last operand is its weight, which may be as large as a result.
+    A product may read it through other operators of its own round, such as a concatenation.
     """
-    nodes, reads = found.nodes, found.reads
-    inside = np.flatnonzero(of >= 0)
+    nodes = found.nodes
+    reader, writer = _last_writers(trace, found, of)
     part = _round_of(trace, found, top, ranges, of)
+    needs = np.zeros(len(nodes), np.bool_)
+    needs[reader[part[writer] < part[reader]]] = True
+    same = part[writer] == part[reader]
+    reader, writer = reader[same], writer[same]
+    while (new := reader[needs[writer] & ~needs[reader]]).size:
+        needs[new] = True
+    return mask_of(of[needs & (nodes.role == PRODUCT)], len(ranges))
+
+
+def _last_writers(trace: Trace, found: Graph, of: I64) -> tuple[I64, I64]:
+    """Return pairs of a node in a loop that reads a tensor, and the last one to write its size."""
+    nodes, reads = found.nodes, found.reads
     weights = ends_run(reads.node) & ~starts_run(reads.node)
-    is_product = (of[reads.node] >= 0) & (nodes.role[reads.node] == PRODUCT)
-    read = np.flatnonzero(is_product & ~weights)
+    weights &= (nodes.role[reads.node] == PRODUCT) & _multiply_weights(trace, found)[reads.node]
+    read = np.flatnonzero((of[reads.node] >= 0) & ~weights)
     reader = reads.node[read]
-    writer = inside[nodes.written_bytes[inside] > 0]
-    size = np.concatenate((nodes.written_bytes[writer], reads.bytes[read]))
-    _, tensor = group_rows(np.concatenate((of[writer], of[reader])), size)
-    written, key = tensor[: len(writer)], tensor * len(nodes) + np.concatenate((writer, reader))
-    order = np.argsort(key[: len(writer)], kind="stable")
-    at = np.searchsorted(key[: len(writer)][order], key[len(writer) :]) - 1
-    last = order[np.maximum(at, 0)] if len(order) else np.zeros(len(at), np.int64)
-    carried = at >= 0
-    carried[carried] = (written[last] == tensor[len(writer) :])[carried]
-    carried[carried] = part[writer[last[carried]]] < part[reader[carried]]
-    return mask_of(of[reader[carried]], len(ranges))
+    written = np.flatnonzero((of >= 0) & (nodes.written_bytes > 0))
+    size = np.concatenate((nodes.written_bytes[written], reads.bytes[read]))
+    _, tensor = group_rows(np.concatenate((of[written], of[reader])), size)
+    key = tensor * len(nodes) + np.concatenate((written, reader))
+    order = np.argsort(key[: len(written)], kind="stable")
+    at = np.searchsorted(key[: len(written)][order], key[len(written) :]) - 1
+    last = lookup(order, at, NONE)
+    known = lookup(tensor[: len(written)], last, NONE) == tensor[len(written) :]
+    return reader[known], written[last[known]]
+
+
+def _multiply_weights(trace: Trace, found: Graph) -> Bools:
+    """Return which nodes have a last operand that is a weight, by their calls: it is transposed.
+
+    A layer's weight may have as many bytes as a result. Without strides any is taken for one.
+    """
+    first, call = group_rows(found.nodes.call)
+    is_weight = np.zeros(len(first), np.bool_)
+    for number in np.flatnonzero(found.nodes.role[first] == PRODUCT).tolist():
+        known = read_call(trace, int(found.nodes.op[first[number]]))
+        matrices = [one for one in known.tensors() if len(one.shape) > 1] if known else []
+        strides = matrices[-1].strides if matrices else None
+        is_weight[number] = strides is None or strides[-1] != 1
+    return is_weight[call]
 
 
 def _round_of(trace: Trace, found: Graph, top: I64, ranges: Recurrences, of: I64) -> I64:

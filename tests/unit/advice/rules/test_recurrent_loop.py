@@ -127,3 +127,28 @@ def test_layers_within_a_round_carry_nothing_on() -> None:
                 run.op("aten::add", 5, **recorded(full(dtype=FP32), full(dtype=FP32), "1"))
             run.rest(1)
     assert found(RULE, run.trace()) == []
+
+
+def test_a_state_beside_its_item_or_on_the_right_is_one() -> None:
+    """A product of both joined, and one of a matrix with states as columns."""
+    run = HostTraining()
+    both, column = full(16, 256, dtype=FP32), full(128, 16, dtype=FP32)
+    for _ in range(4):
+        with run.step():
+            for joined in (True, False):
+                run.rest(1)
+                for i in range(32):
+                    whole = full(16, 32, 128, dtype=FP32)
+                    run.op("aten::select", 2, **recorded(whole, "1", str(i)))
+                    if joined:
+                        run.op("aten::cat", 40, **recorded([STATE, STATE], "1"))
+                        run.op("aten::mm", 60, **recorded(both, full(256, 128, dtype=FP32)))
+                    else:
+                        told = recorded(full(192, 128, dtype=FP32), column)
+                        run.op("aten::mm", 60, **told, **{"Input Strides": [[128, 1], [16, 1]]})
+                        run.op("aten::narrow", 1, **recorded(STATE, "0", "0", "16"))
+                    run.op("aten::tanh", 40, **recorded(STATE))
+                    run.op("aten::mul", 40, **recorded(STATE, "0.9"))
+                run.rest(1)
+    (row,) = found(RULE, run.trace())
+    assert row.events == 4 * 2 * 32
