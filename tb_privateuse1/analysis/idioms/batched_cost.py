@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.call_pace import pace_ns
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory, reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import OTHER, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
@@ -76,6 +77,11 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
     remains = (together == MISSING) | (is_host & (nodes.role[inside[first]] == OTHER))
     together = np.where(remains, duration // calls, together)
     one_start = duration - (count - 1) * np.minimum(start_up_ns(trace), duration // count)
+    if is_host:
+        # Its cores are as full with one call; only products of few rows gain by more of them.
+        pace = np.minimum(pace_ns(trace), duration / count)
+        least = np.where(fuller > 1, 0, np.rint(duration - (count - 1) * pace).astype(np.int64))
+        together = np.maximum(together, least)
     fused = np.minimum(together, one_start)
     feeds = found.reads_size(inside, nodes.written_bytes[inside])
     recurrent = inside[(nodes.role[inside] == PRODUCT) & feeds]
