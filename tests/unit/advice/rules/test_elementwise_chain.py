@@ -91,3 +91,18 @@ def test_without_a_compiler_for_the_device_the_saving_may_be_nothing() -> None:
     assert known.saving_low_ns > 0
     assert row.saving_low_ns == 0
     assert row.fix != known.fix
+
+
+def test_each_round_of_a_loop_is_a_pass_of_its_own() -> None:
+    """A round may read other places of what the one before wrote, as shortest paths do."""
+
+    def rounds(run: SizedProgram, count: int) -> None:
+        run.run("aten::neg", chains.X)
+        for _ in range(count):
+            for name in ("aten::mul", "aten::exp", "aten::abs"):
+                run.run(name, chains.X)
+
+    (row,) = found(RULE, chains.program(lambda run: rounds(run, 8), layers=1).trace())
+    assert "3 operators" in row.explanation
+    (few,) = found(RULE, chains.program(lambda run: rounds(run, 3), layers=1).trace())
+    assert "10 operators" in few.explanation
