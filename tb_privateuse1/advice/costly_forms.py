@@ -92,7 +92,8 @@ COUNTED = Form(
     fix=say(
         "Count by the numbers themselves: torch.bincount(index, minlength=count), with weights "
         "where each row has one; index_add of rows, or scatter_add of ones where each row has "
-        "counts of its own."
+        "counts of its own. Of numbers without a limit, such as hashes, take the places of "
+        "torch.searchsorted in the sorted keys, where these are equal."
     ),
     code=Code(
         before="counts = F.one_hot(index, count).sum(0)",
