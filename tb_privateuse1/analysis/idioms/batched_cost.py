@@ -78,10 +78,11 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
     together = np.where(remains, duration // calls, together)
     one_start = duration - (count - 1) * np.minimum(start_up_ns(trace), duration // count)
     if is_host:
-        # Its cores are as full with one call; only products of few rows gain by more of them.
-        pace = np.minimum(pace_ns(trace), duration / count)
-        least = np.where(fuller > 1, 0, np.rint(duration - (count - 1) * pace).astype(np.int64))
-        together = np.maximum(together, least)
+        # Its cores are as full with one call of some work. Products of few rows gain by more.
+        pace = pace_ns(trace)
+        alike = (fuller > 1) | (together <= count * pace)
+        left = duration - (count - 1) * np.minimum(pace, duration / count)
+        together = np.maximum(together, np.where(alike, 0, np.rint(left).astype(np.int64)))
     fused = np.minimum(together, one_start)
     feeds = found.reads_size(inside, nodes.written_bytes[inside])
     recurrent = inside[(nodes.role[inside] == PRODUCT) & feeds]

@@ -71,8 +71,7 @@ class _Reads(Struct, frozen=True, eq=False):
     of_rows: Bools
     """The part is not one of the last dimension."""
     columns: I64
-    """The length of rows of which columns are chosen by number, 0 for others, or one of the
-    above."""
+    """The length of rows whose columns are chosen by number, 0 for others, or one of the above."""
 
 
 @memoize

@@ -39,7 +39,7 @@ class Part(Struct, frozen=True):
     apart: bool = False
     """Elements are chosen one by one, neither rows nor columns."""
     columns: int = 0
-    """The length of the rows of which columns are chosen by their number; 0 for others."""
+    """The length of rows whose columns are chosen by their number; 0 for others."""
 
 
 def strided_calls(trace: Trace, rows: I64) -> list[Arguments | None]:
