@@ -22,6 +22,8 @@ DEVICE: Final = "refdev"
 class CachedBlock(nn.Module):
     """A block of a decoder whose keys and values stay in tensors of full length."""
 
+    kept: torch.Tensor
+
     def __init__(self, width: int, heads: int, rows: int, longest: int) -> None:
         super().__init__()
         self.heads = heads
@@ -169,28 +171,15 @@ def played_by_ppo() -> Step:
     return step
 
 
-class Heard(nn.Module):
-    """A small network over a spectrogram."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Conv2d(1, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(True),
-            nn.Conv2d(16, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU(True),
-            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 35),
-        )  # fmt: skip
-
-    def forward(self, sound: torch.Tensor) -> torch.Tensor:
-        """Return scores of words."""
-        result: torch.Tensor = self.layers(sound)
-        return result
-
-
 def spoken_commands() -> Step:
     """Return training on spoken words: spectra of the batch at once, masks, and convolutions."""
     window, filters = torch.hann_window(400), torch.rand(201, 64)
     sounds, labels = torch.randn(4, 12, 8000), torch.randint(35, (4, 12))
-    model = Heard()
+    model = nn.Sequential(
+        nn.Conv2d(1, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(True),
+        nn.Conv2d(16, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU(True),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 35),
+    )  # fmt: skip
     adam = torch.optim.AdamW(model.parameters(), fused=True)
     batches, places = itertools.cycle(zip(sounds, labels, strict=True)), torch.arange(64)
 
@@ -212,6 +201,9 @@ def spoken_commands() -> Step:
 
 class Columns(nn.Module):
     """A table's numbers and names: one lookup for all names by offsets, as DLRM has it."""
+
+    first: torch.Tensor
+    pairs: torch.Tensor
 
     def __init__(self, sizes: list[int], numbers: int) -> None:
         super().__init__()
@@ -384,16 +376,24 @@ def choosing_experts() -> Step:
 
 
 PROGRAMS: Final = (
-    RightProgram("served_with_cache", "a prompt, then words by caches", HOST,
-                 served_with_cache, FULL),
-    RightProgram("nearest_passages", "the nearest of many vectors", HOST, nearest_passages, FULL),
-    RightProgram("graph_of_papers", "a graph network of edges", DEVICE, graph_of_papers, FULL),
-    RightProgram("played_by_ppo", "an update of PPO", HOST, played_by_ppo, FULL),
-    RightProgram("spoken_commands", "spoken words by spectra", HOST, spoken_commands, FULL),
-    RightProgram("rows_of_a_table", "a table of numbers and names", HOST, rows_of_a_table, FULL),
-    RightProgram("words_proposed", "speculative decoding", DEVICE, words_proposed, FULL),
-    RightProgram("adapters_tuned", "additions of low rank", DEVICE, adapters_tuned, FULL),
-    RightProgram("pixels_by_class", "segmentation by overlap", HOST, pixels_by_class, FULL),
-    RightProgram("choosing_experts", "a mixture of experts", DEVICE,
-                 choosing_experts, FULL),
-)  # fmt: skip
+    *(
+        RightProgram(build.__name__, what, HOST, build, FULL)
+        for build, what in (
+            (served_with_cache, "a prompt, then words by caches"),
+            (nearest_passages, "the nearest of many vectors"),
+            (played_by_ppo, "an update of PPO"),
+            (spoken_commands, "spoken words by spectra"),
+            (rows_of_a_table, "a table of numbers and names"),
+            (pixels_by_class, "segmentation by overlap"),
+        )
+    ),
+    *(
+        RightProgram(build.__name__, what, DEVICE, build, FULL)
+        for build, what in (
+            (graph_of_papers, "a graph network of edges"),
+            (words_proposed, "speculative decoding"),
+            (adapters_tuned, "additions of low rank"),
+            (choosing_experts, "a mixture of experts"),
+        )
+    ),
+)

@@ -144,9 +144,9 @@ def test_a_state_beside_its_item_or_on_the_right_is_one() -> None:
                         run.op("aten::cat", 40, **recorded([STATE, STATE], "1"))
                         run.op("aten::mm", 60, **recorded(both, full(256, 128, dtype=FP32)))
                     else:
-                        strides = {"Input Strides": [[128, 1], [16, 1]]}
                         mixed = recorded(full(192, 128, dtype=FP32), column)
-                        run.op("aten::mm", 60, **mixed, **strides)
+                        mixed["Input Strides"] = [[128, 1], [16, 1]]
+                        run.op("aten::mm", 60, **mixed)
                         run.op("aten::narrow", 1, **recorded(STATE, "0", "0", "16"))
                     run.op("aten::tanh", 40, **recorded(STATE))
                     run.op("aten::mul", 40, **recorded(STATE, "0.9"))
