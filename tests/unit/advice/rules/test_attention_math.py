@@ -1,6 +1,7 @@
 """Attention by the general path, and by a fused kernel."""
 
 from tb_privateuse1.advice.rules.attention_math import RULE
+from tb_privateuse1.trace.vendor import GENERIC
 from tests.support import chains
 from tests.support.program import Program, found
 from tests.support.sized import SizedProgram, full
@@ -91,3 +92,13 @@ def test_chances_that_are_added_up_over_the_rows_are_no_attention() -> None:
 
     assert len(found(RULE, chains.program(lambda run: layer(run, over_rows=False)).trace())) == 1
     assert found(RULE, chains.program(lambda run: layer(run, over_rows=True)).trace()) == []
+
+
+def test_a_backend_of_its_own_may_have_no_fused_attention() -> None:
+    run = chains.program(chains.scores())
+    (known,), (row,) = found(RULE, run.trace()), found(RULE, run.trace(known=(GENERIC,)))
+    assert row.saving_ns == known.saving_ns
+    assert known.saving_low_ns is not None
+    assert known.saving_low_ns > 0
+    assert row.saving_low_ns == 0
+    assert (known.confidence, row.confidence) == ("high", "medium")
