@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.comparable_products import time_of
-from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import moves_much, printed_memory
 from tb_privateuse1.analysis.idioms.needed_inputs import CASTS, VIEWS
 from tb_privateuse1.analysis.idioms.needed_rows import LITTLE, needed_rows
 from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first
@@ -268,10 +268,13 @@ def _read_bytes(trace: Trace, rows: I64) -> I64:
 
 
 def beyond_reading(trace: Trace, rows: I64, read_bytes: I64 | F64) -> F64:
-    """Return the share of each operator's device time beyond reading these bytes once."""
+    """Return the share of each operator's time beyond reading these bytes once.
+
+    It is all of it where no rate is known, as on a host whose other calls move next to nothing.
+    """
     worked = with_host_activities(trace) if is_on_host_alone(trace) else trace
     rate = printed_memory(worked)
-    if not np.isfinite(rate):
+    if not np.isfinite(rate) or not (worked is trace or moves_much(worked)):
         return np.ones(len(rows))
     reading_ns = read_bytes / rate * 1e9
     return np.clip(1 - reading_ns / np.maximum(time_of(trace, rows), 1), 0, 1)
