@@ -35,6 +35,7 @@ MODULES = (
     "right_against_new",
     "unseen_one_right",
     "unseen_two_right",
+    "right_by_experts",
 )
 STEPS = 4
 """Recorded steps."""

@@ -92,7 +92,8 @@ COUNTED = Form(
     fix=say(
         "Count by the numbers themselves: torch.bincount(index, minlength=count), with weights "
         "where each row has one; index_add of rows, or scatter_add of ones where each row has "
-        "counts of its own."
+        "counts of its own. Of numbers without a limit, such as hashes, take the places of "
+        "torch.searchsorted in the sorted keys, where these are equal."
     ),
     code=Code(
         before="counts = F.one_hot(index, count).sum(0)",
@@ -124,8 +125,9 @@ SPECTRUM = Form(
         "typical one has inputs of {shapes}."
     ),
     how=say(
-        "Their time less that of six products with a few vectors, as svd_lowrank makes, at the "
-        "rate of this recording's products; half of a running sum; of a basis the part beyond the "
+        "Their time less that of svd_lowrank: six products at the rate of this recording's, and "
+        "for several vectors its decompositions, by their columns, at the rate of the whole one; "
+        "half of a running sum; of a basis the part beyond the "
         "matrix' own. Such methods are exact to some "
         "digits, and converge by the matrix. Without a product the range begins at nothing."
     ),

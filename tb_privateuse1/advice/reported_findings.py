@@ -110,7 +110,12 @@ def _change(one: _Named, assigned: intervals.Set) -> Change | None:
     finding = one.finding
     if finding.change is not None or finding.removes is None:
         return finding.change
-    scope = replace(finding.removes, most=finding.most, may_vanish=finding.may_vanish)
+    scope = replace(
+        finding.removes,
+        most=finding.most,
+        least=finding.least,
+        may_vanish=finding.may_vanish,
+    )
     if one.level != "cause":
         scope = scopes.outside_of(scope, assigned)
     return Change("finding", one.name, 0.0, scope)

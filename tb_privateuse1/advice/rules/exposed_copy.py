@@ -15,6 +15,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 
 _BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
+_TO_HOST = r"(?i)DtoH|D2H|Device ?To ?Host"
 _READS = r"^aten::(_local_scalar_dense|nonzero|masked_select|is_nonzero|equal)$"
 
 
@@ -29,6 +30,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     exposed = intervals.intersect(copying, case.in_classes("exposed_copy"))
     if case.share(intervals.length(exposed)) < MANY_PLACES:
         return
+    results = case.time(rows[case.named("kernels", _TO_HOST)[rows]], "kernels")
+    of_results = 2 * intervals.length(intervals.intersect(results, exposed)) > intervals.length(
+        exposed
+    )
     size = kernels.bytes[rows]
     rate: str = ""
     if (size != MISSING).any():
@@ -50,10 +55,20 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         how=say("Exposed copies of the account: such a copy runs, and no kernel."),
         claim=exposed,
         removes=case.without(kernels=rows),
-        confidence="high",
+        least=0.0 if of_results else 1.0,
+        confidence="medium" if of_results else "high",
         source=case.source(kernels.op[rows].astype(np.int64)),
         lacks=case.lacks("stacks"),
+        fix=_OF_RESULTS if of_results else None,
     )
+
+
+_OF_RESULTS = say(
+    "Copy results on another stream into pinned memory with non_blocking=True while the next step "
+    "computes, and read them behind an event; send less: the class instead of all scores, half "
+    "precision. Where the next step needs them on the host, or the device copies to the host on "
+    "its own only, the first saves nothing."
+)
 
 
 RULE = Rule(

@@ -13,8 +13,9 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
 from tb_privateuse1.analysis.idioms import batched_cost
-from tb_privateuse1.analysis.idioms.array_calls import array_loops, pace_ns
+from tb_privateuse1.analysis.idioms.array_calls import array_loops
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
+from tb_privateuse1.analysis.idioms.call_pace import pace_ns
 from tb_privateuse1.analysis.idioms.independent_rounds import (
     ROUNDS,
     IndependentRounds,
@@ -75,6 +76,8 @@ def _on_items(case: RuleContext, found: _Found) -> Iterator[RuleFinding]:
     # Without shapes a state that is carried from round to round looks like this, too.
     unknown = "shapes" not in case.has
     claim = None if unknown else claim
+    looping = intervals.union(ranges.start_ns, ranges.end_ns)
+    stays = case.is_host and 2 * intervals.length(claim or looping) < intervals.length(looping)
     cost = (
         ""
         if claim is None
@@ -82,7 +85,7 @@ def _on_items(case: RuleContext, found: _Found) -> Iterator[RuleFinding]:
     )
     yield RuleFinding(
         title=say("A loop over the elements of a tensor{cost}", cost=cost),
-        explanation=join_sentences(_sentences(ranges, found, unknown=unknown)),
+        explanation=join_sentences(_sentences(ranges, found, unknown=unknown, stays=stays)),
         events=found.events,
         evidence=case.examples("ops", found.rows),
         how=say(
@@ -92,13 +95,14 @@ def _on_items(case: RuleContext, found: _Found) -> Iterator[RuleFinding]:
         ),
         claim=claim,
         removes=None if unknown else removes,
-        confidence="medium",
+        least=0.0 if stays else 1.0,
+        confidence="low" if stays else "medium",
         source=case.source(found.rows),
         lacks=case.lacks("device", "stacks", "shapes"),
     )
 
 
-def _sentences(ranges: Ranges, found: _Found, *, unknown: bool) -> Iterator[str]:
+def _sentences(ranges: Ranges, found: _Found, *, unknown: bool, stays: bool) -> Iterator[str]:
     yield say(
         "{loops:,} loops indexed a tensor {rounds:,} times each, one element after the other, with "
         "operators for each of them.",
@@ -107,6 +111,11 @@ def _sentences(ranges: Ranges, found: _Found, *, unknown: bool) -> Iterator[str]
     )
     if unknown:
         yield say("Whether a round needs the one before shows with record_shapes=True only.")
+    if stays:
+        yield say(
+            "Most of their time is work that remains, and parts may be wanted: what one operator "
+            "writes for all of them may not fit the processor's cache."
+        )
 
 
 def _on_numbers(case: RuleContext, top: I64, numbers: NumberRuns) -> Iterator[RuleFinding]:

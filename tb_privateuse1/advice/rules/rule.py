@@ -74,6 +74,8 @@ class RuleFinding(Struct, frozen=True):
     most: float = 1.0
     """How many times the saving it may be: the upper end of its range, where what the fix leaves
     of the work is known from below alone."""
+    least: float = 1.0
+    """How many times the saving it is at least: 0 where the fix may not exist for this device."""
     may_vanish: bool = False
     """What comes in the place of ``removes`` may take as long: the range begins at nothing."""
     once: intervals.Set = intervals.EMPTY

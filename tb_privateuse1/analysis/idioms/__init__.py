@@ -7,6 +7,7 @@ __all__ = [
     "attention",
     "batchable_products",
     "batched_cost",
+    "call_pace",
     "chains",
     "chosen_results",
     "comparable_products",

@@ -61,17 +61,6 @@ def array_loops(trace: Trace) -> ArrayLoops:
     return found.take(~_with_operators(trace, found) & ~_in_loader(trace, found))
 
 
-def pace_ns(trace: Trace) -> float:
-    """Return the time that a call takes at most if it works on next to nothing.
-
-    A quarter of a program's operators are views, and sums and products of a few numbers.
-    """
-    ops = trace.ops
-    outer = groupby.outermost_operators(ops)
-    taken = (ops.end_ns - ops.start_ns)[outer]
-    return float(np.quantile(taken, 0.25)) if len(taken) else 0.0
-
-
 def _called_by_the_program(trace: Trace, frames: Frames) -> Bools:
     """Return which frames are functions of NumPy that a function of the program calls itself."""
     own = groupby.named_rows(

@@ -24,8 +24,10 @@ from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.groupby import maxima, sums
+from tb_privateuse1.trace.groupby import group_rows, maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
@@ -78,6 +80,7 @@ def attention_chains(trace: Trace) -> AttentionChains:
     first, inside_first = _product_before(found, center)
     last, inside_last = _product_after(found, center)
     whole = (first >= 0) & (last >= 0)
+    whole[whole] = _adds_up_chances(trace, found, center[whole], last[whole])
     center, first, last = center[whole], first[whole], last[whole]
     chain = np.full(len(found.nodes), -1, np.int64)
     number = np.cumsum(whole) - 1
@@ -135,6 +138,42 @@ def _product_after(found: Graph, center: I64) -> tuple[I64, Inside]:
         owners.append(np.flatnonzero(on_way))
         between.append(node[on_way])
     return product, (_concatenated(owners), _concatenated(between))
+
+
+def _adds_up_chances(trace: Trace, found: Graph, center: I64, last: I64) -> Bools:
+    """Return which products behind a softmax add up over what it normalized, or may.
+
+    One over the rows, as sums of a mixture's parts are, is no attention.
+    """
+    call = found.nodes.call
+    first, kind = group_rows(call[center], call[last])
+    ops = found.nodes.op
+    kept = np.array(
+        [
+            _contracts(read_call(trace, int(ops[a])), read_call(trace, int(ops[b])))
+            for a, b in zip(center[first].tolist(), last[first].tolist(), strict=True)
+        ],
+        np.bool_,
+    )
+    return kept[kind] if len(kind) else np.zeros(0, np.bool_)
+
+
+def _contracts(softmax: Arguments | None, product: Arguments | None) -> bool:
+    """Return whether a product may add up over a softmax's dimension, by the shapes."""
+    try:
+        if softmax is None or product is None or "backward" in softmax.name:
+            return True
+        chances = softmax.tensor(0)
+        size = chances.shape[softmax.integer(1)]
+        matrices = [one for one in product.tensors() if len(one.shape) > 1][-2:]
+    except (UnknownWork, IndexError):
+        return True
+    sides = [
+        one.shape[axis]
+        for one, axis in zip(matrices, (-1, -2), strict=False)
+        if one.numel == chances.numel
+    ]
+    return not sides or size in sides
 
 
 def _unsized(found: Graph) -> Bools:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.call_pace import pace_ns
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory, reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import OTHER, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
@@ -59,7 +60,7 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
     nodes = found.nodes
     loop = _loops_of(trace, found, ranges)
     inside = np.flatnonzero(loop >= 0)
-    module, call = _modules(trace, nodes.op[inside])
+    module, call = modules_around(trace, nodes.op[inside])
     first, kind = group_rows(loop[inside], nodes.call[inside], module)
     kinds = len(first)
     node_kind = np.full(len(nodes), -1, np.int64)
@@ -76,6 +77,12 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
     remains = (together == MISSING) | (is_host & (nodes.role[inside[first]] == OTHER))
     together = np.where(remains, duration // calls, together)
     one_start = duration - (count - 1) * np.minimum(start_up_ns(trace), duration // count)
+    if is_host:
+        # Its cores are as full with one call of some work. Products of few rows gain by more.
+        pace = pace_ns(trace)
+        alike = (fuller > 1) | (together <= count * pace)
+        left = duration - (count - 1) * np.minimum(pace, duration / count)
+        together = np.maximum(together, np.where(alike, 0, np.rint(left).astype(np.int64)))
     fused = np.minimum(together, one_start)
     feeds = found.reads_size(inside, nodes.written_bytes[inside])
     recurrent = inside[(nodes.role[inside] == PRODUCT) & feeds]
@@ -132,7 +139,7 @@ def _lookup_bytes(trace: Trace, found: Graph, inside: I64, kind: I64, kinds: int
     return most
 
 
-def _modules(trace: Trace, op: I32) -> tuple[I32, I32]:
+def modules_around(trace: Trace, op: I32) -> tuple[I32, I32]:
     """Return the name and the frame of the innermost call of a module of operators, or ``NONE``."""
     frames = trace.frames
     around = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))

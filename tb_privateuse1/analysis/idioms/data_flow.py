@@ -13,9 +13,12 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, FUSIBLE, TOTAL, Graph
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, mask_of, previous, starts_run
-from tb_privateuse1.trace.groupby import sums
-from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.groupby import group_rows, minima, sums
+from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I64, Bools, Table
+
+_ROUNDS = 4
+"""Rounds of a loop: query, key and value are three."""
 
 
 class Links(Table, frozen=True):
@@ -56,6 +59,7 @@ def segments(graph: Graph) -> I64:
     if not begins.any():
         return np.full(len(nodes), -1, np.int64)
     begins |= _repeats(nodes.call, fusible, begins)
+    begins |= _rounds(nodes.call, fusible, begins)
     return np.where(fusible, np.cumsum(begins) - 1, -1)
 
 
@@ -83,6 +87,23 @@ def _repeats(call: I64, fusible: Bools, begins: Bools) -> Bools:
     same = (call == call[head]) & (second == second[head]) & continues & continues[head]
     repeats: Bools = same & (second != call) & fusible & (segment >= 0)
     return repeats
+
+
+def _rounds(call: I64, fusible: Bools, begins: Bools) -> Bools:
+    """Return where the first two calls of a segment that come ``_ROUNDS`` times occur again in it.
+
+    Each round of a loop is a pass of its own. It may read other places of what the round before
+    wrote, as shortest paths do: views take them, and are no nodes.
+    """
+    segment = np.where(fusible, np.cumsum(begins) - 1, NONE)
+    pairs = np.flatnonzero(following(fusible & ~begins, False) & (segment >= 0))
+    first, pair = group_rows(segment[pairs], call[pairs], call[pairs + 1])
+    often = np.flatnonzero(np.bincount(pair, minlength=len(first)) >= _ROUNDS)
+    earliest = minima(segment[pairs[first[often]]], pairs[first[often]], len(call), len(call))
+    is_earliest = np.isin(first, first[often]) & (pairs[first] == earliest[segment[pairs[first]]])
+    found = mask_of(pairs[is_earliest[pair]], len(call))
+    found[pairs[first[is_earliest]]] = False
+    return found
 
 
 def flow_of(graph: Graph) -> Flow:

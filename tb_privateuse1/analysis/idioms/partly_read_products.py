@@ -11,11 +11,13 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory
+from tb_privateuse1.analysis.idioms.comparable_products import time_of
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import moves_much, printed_memory
 from tb_privateuse1.analysis.idioms.needed_inputs import CASTS, VIEWS
 from tb_privateuse1.analysis.idioms.needed_rows import LITTLE, needed_rows
 from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first
-from tb_privateuse1.analysis.idioms.taken_parts import strided_calls, taken_part
+from tb_privateuse1.analysis.idioms.taken_parts import DIAGONALS, strided_calls, taken_part
+from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import (
     ITEM_BYTES,
@@ -26,14 +28,21 @@ from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, starts_run, sums_before
+from tb_privateuse1.trace.columns import mask_of, range_rows, starts_run, sums_before
+from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I64, Bools
 
 _MAKES, _PASS, _ALONG, _ROWWISE, _PART, _WHOLE = range(-1, 5)
 """What an operator does with a tensor: make it, nothing, one element after the other, one row after
 the other, take a part of it, or read all of it."""
+_APART, _DIAGONAL = -2, -1
+"""In place of such a length: elements are chosen one by one, or are those of a diagonal."""
+_PASSES, _PASSES_OF_DIAGONAL = 8, 4
+"""Ways through memory for each element of both operands, where a product's elements are computed
+one by one. Both are read, their product is written, and read for its sum; rows that are chosen are
+copied before, which reads and writes each."""
 
 
 class UnreadRows(Struct, frozen=True, eq=False):
@@ -61,6 +70,8 @@ class _Reads(Struct, frozen=True, eq=False):
     """The share that is taken."""
     of_rows: Bools
     """The part is not one of the last dimension."""
+    columns: I64
+    """The length of rows whose columns are chosen by number, 0 for others, or one of the above."""
 
 
 @memoize
@@ -75,7 +86,7 @@ def unread_rows(trace: Trace) -> UnreadRows:
     segment = np.cumsum(writes | starts_run(reads.thread, reads.elements)) - 1
     count = int(segment[-1]) + 1 if len(segment) else 0
     written = mask_of(segment[writes], count)
-    part = np.bincount(segment, weights=reads.part, minlength=count)
+    part = np.bincount(segment, weights=reads.part, minlength=count).astype(np.float64)
     takes = reads.what == _PART
     first_part = groupby.minima(segment[takes], np.flatnonzero(takes), count, len(segment))
     late = np.arange(len(segment)) > first_part[segment]
@@ -86,11 +97,16 @@ def unread_rows(trace: Trace) -> UnreadRows:
         segment[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
     )
     good = written & (part > 0) & (part <= LITTLE) & ~whole & ~(columns & rowwise)
+    makers = np.flatnonzero(writes & good[segment])
+    saved = np.ones(count)
+    saved[segment[makers]] = _beyond_elements(trace, reads, segment, makers, part)
+    good &= saved > 0
     chosen = good[segment] & (writes | np.isin(reads.what, (_ALONG, _ROWWISE)))
     # Made, and more than its elements are needed: what the rows of its inputs come from.
     through = needed_rows(trace)
     rows = np.append(reads.op[chosen], through.rows)
-    shares = np.append(1 - part[segment[chosen]], through.shares)
+    unread = np.where(writes, np.minimum(1 - part[segment], saved[segment]), 1 - part[segment])
+    shares = np.append(unread[chosen], through.shares)
     made = np.append(writes[chosen], np.ones(len(through.rows), np.bool_))
     apart = np.append(columns[segment[chosen]], np.zeros(len(through.rows), np.bool_))
     read = np.append(_read_bytes(trace, reads.op[chosen]), through.read_bytes)
@@ -124,7 +140,7 @@ def _reads(trace: Trace) -> _Reads:
     strided = strided_calls(trace, rows[first])
     calls = [_reads_of(trace, *one) for one in zip(rows[first].tolist(), strided, strict=True)]
     count = np.array([len(one) for one in calls], np.int64)
-    flat = np.array([read for one in calls for read in one], np.float64).reshape(-1, 4)
+    flat = np.array([read for one in calls for read in one], np.float64).reshape(-1, 5)
     own, read = range_rows(sums_before(count)[call], count[call])
     table = flat[read]
     product, elements = _results(trace, rows)
@@ -133,6 +149,7 @@ def _reads(trace: Trace) -> _Reads:
     what = np.concatenate((table[:, 1].astype(np.int64), np.full(len(product), _MAKES)))
     part = np.concatenate((table[:, 2], np.zeros(len(product))))
     of_rows = np.concatenate((table[:, 3] > 0, np.zeros(len(product), np.bool_)))
+    columns = np.concatenate((table[:, 4].astype(np.int64), np.zeros(len(product), np.int64)))
     written = np.flatnonzero(np.isin(size, size[what == _MAKES]))
     # A product that reads as many elements as it writes reads the result before.
     keys = (what == _MAKES, ops.start_ns[op], size, ops.thread[op])
@@ -144,6 +161,7 @@ def _reads(trace: Trace) -> _Reads:
         what=what[order],
         part=part[order],
         of_rows=of_rows[order],
+        columns=columns[order],
     )
 
 
@@ -160,22 +178,22 @@ def _results(trace: Trace, rows: I64) -> tuple[I64, I64]:
 
 def _reads_of(
     trace: Trace, row: int, strided: Arguments | None
-) -> list[tuple[int, int, float, int]]:
-    """Return elements, use, part, and whether that is one of rows, by tensor of a call."""
+) -> list[tuple[int, int, float, int, int]]:
+    """Return elements, use, part, whether that is one of rows, and columns, by tensor of a call."""
     if (call := read_call(trace, row)) is None:
         return []
     sizes = {one.numel for one in call.tensors() if len(one.shape) > 1}
     kind = kind_of(call.name, trace.vendor)
-    use, part, of_rows = _use(call, kind, strided)
+    use, part, of_rows, columns = _use(call, kind, strided)
     x = call.optional(0)
     if use != _WHOLE and (x is None or len(call.inputs) == 0):
         use = _WHOLE
     many = sum(one.numel == x.numel for one in call.tensors()) > 1 if x is not None else False
     if use in (_ALONG, _ROWWISE) and many and reduced_name(call.name) != "copy":
         use = _WHOLE  # it adds up two of these
-    found = [(size, use, part, of_rows) for size in sorted(sizes)]
+    found = [(size, use, part, of_rows, columns) for size in sorted(sizes)]
     if (pairs := _pairs(call, kind)) > max(sizes, default=0):
-        found.append((pairs, _MAKES, 0.0, 0))
+        found.append((pairs, _MAKES, 0.0, 0, 0))
     return found
 
 
@@ -189,22 +207,56 @@ def _pairs(call: Arguments, kind: str) -> int:
     return 0 if found is None else found.numel
 
 
-def _use(call: Arguments, kind: str, strided: Arguments | None) -> tuple[int, float, int]:
-    """Return what a call does with its first tensor, the part that it takes, and of what."""
+def _use(call: Arguments, kind: str, strided: Arguments | None) -> tuple[int, float, int, int]:
+    """Return what a call does with its first tensor, and the part: its share, rows, columns."""
     word = reduced_name(call.name).strip("_")
     if word in VIEWS:
-        return _PASS, 0.0, 0
+        return _PASS, 0.0, 0, 0
     if kind == "elementwise" or word in CASTS:
-        return _ALONG, 0.0, 0
+        return _ALONG, 0.0, 0, 0
     if word in ("softmax", "log_softmax"):
-        return _ROWWISE, 0.0, 0
+        return _ROWWISE, 0.0, 0, 0
     try:
         part = taken_part(call, word, kind, strided)
     except UnknownWork:
-        return _WHOLE, 0.0, 0
+        return _WHOLE, 0.0, 0, 0
     if part is None:
-        return _WHOLE, 0.0, 0
-    return (_PASS, 0.0, 0) if part.share >= 1 else (_PART, part.share, int(part.of_rows))
+        return _WHOLE, 0.0, 0, 0
+    if part.share >= 1:
+        return _PASS, 0.0, 0, 0
+    one_by_one = _DIAGONAL if kind == "view" or word in DIAGONALS else _APART
+    return _PART, part.share, int(part.of_rows), one_by_one if part.apart else part.columns
+
+
+def _beyond_elements(trace: Trace, reads: _Reads, segment: I64, makers: I64, part: F64) -> F64:
+    """Return the share of each maker's time beyond that of the elements that are read, one by one.
+
+    It is 1 where rows or columns are read, which a product of fewer of them computes, and where
+    the maker's operations are unknown. A product reads each operand once for all elements of a row;
+    elements on their own read both operands each.
+    """
+    ops, work, rows = trace.ops, operator_work(trace), reads.op[makers]
+    width = {row: _row_length(trace, row) for row in np.unique(rows).tolist()}
+    of = np.array([width[row] for row in rows.tolist()], np.int64)
+    longest = groupby.maxima(segment, reads.columns, len(part))[segment[makers]]
+    least = groupby.minima(segment, reads.columns, len(part), 0)[segment[makers]]
+    apart = (least < 0) | ((longest > 0) & (of > 0) & (longest != of))
+    passes = np.where(least == _DIAGONAL, _PASSES_OF_DIAGONAL, _PASSES)
+    item = np.array([max(size, 1) for size in ITEM_BYTES.values()], np.int64)
+    around = intervals.nearest(ops.parent, mask_of(rows, len(ops)))
+    around[rows] = rows
+    operands = np.maximum(work.flops, 0) // 2 * item[work.dtype]
+    moved = passes * part[segment[makers]] * groupby.sums(around, operands, len(ops))[rows]
+    return np.where(apart, beyond_reading(trace, rows, moved), 1.0)
+
+
+def _row_length(trace: Trace, row: int) -> int:
+    """Return the length of the rows that a product of matrices makes; 0 if it is unknown."""
+    call = read_call(trace, row)
+    matrices = [one for one in call.tensors() if len(one.shape) > 1] if call else []
+    if call is None or len(matrices) != 2:
+        return 0
+    return matrices[1].shape[-2 if reduced_name(call.name) == "linear" else -1]
 
 
 def _read_bytes(trace: Trace, rows: I64) -> I64:
@@ -215,14 +267,14 @@ def _read_bytes(trace: Trace, rows: I64) -> I64:
     return groupby.sums(around, np.maximum(work.read_bytes, 0), len(ops))[rows]
 
 
-def beyond_reading(trace: Trace, rows: I64, read_bytes: I64) -> F64:
-    """Return the share of each operator's device time beyond reading these bytes once."""
-    rate = printed_memory(trace)
-    if not np.isfinite(rate):
+def beyond_reading(trace: Trace, rows: I64, read_bytes: I64 | F64) -> F64:
+    """Return the share of each operator's time beyond reading these bytes once.
+
+    It is all of it where no rate is known, as on a host whose other calls move next to nothing.
+    """
+    worked = with_host_activities(trace) if is_on_host_alone(trace) else trace
+    rate = printed_memory(worked)
+    if not np.isfinite(rate) or not (worked is trace or moves_much(worked)):
         return np.ones(len(rows))
-    ops, kernels = trace.ops, trace.kernels
-    around = intervals.nearest(ops.parent, mask_of(rows, len(ops)))
-    around[rows] = rows
-    owner = lookup(around, kernels.op, NONE)
-    time = groupby.sums(owner, kernels.end_ns - kernels.start_ns, len(ops))[rows]
-    return np.clip(1 - read_bytes / rate * 1e9 / np.maximum(time, 1), 0, 1)
+    reading_ns = read_bytes / rate * 1e9
+    return np.clip(1 - reading_ns / np.maximum(time_of(trace, rows), 1), 0, 1)

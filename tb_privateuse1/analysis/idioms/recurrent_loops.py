@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.batched_cost import modules_around
 from tb_privateuse1.analysis.idioms.dependent_rounds import COPIES, called_copies
 from tb_privateuse1.analysis.idioms.independent_rounds import independent_rounds, place_bytes
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph, operators_named
@@ -17,8 +18,8 @@ from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.work.arguments import item_bytes
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.columns import lookup
-from tb_privateuse1.trace.groupby import containing_by, maxima, minima, sums
+from tb_privateuse1.trace.columns import ends_run, lookup, mask_of, starts_run
+from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, minima, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, MaybeOpRow, Table, ThreadRow
 
@@ -72,11 +73,109 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
     of = _of_nodes(trace, found, ahead)
     caches = np.zeros(len(ahead) + 1, np.bool_)
     caches[of[called_copies(trace, found, top, operators_named(trace, *COPIES)) & (of >= 0)]] = True
-    products = np.zeros(len(ahead) + 1, np.bool_)
-    products[of[(found.nodes.role == PRODUCT) & (of >= 0)]] = True
-    ahead = ahead.take(np.flatnonzero(products[:-1] & ~caches[:-1] & (ahead.item_bytes > 0)))
+    carries = _carry(trace, found, top, ahead, of) & ~_have_own_weights(trace, found, ahead, of)
+    ahead = ahead.take(np.flatnonzero(carries & ~caches[:-1] & (ahead.item_bytes > 0)))
     ranges = _ordered(_with_backward(trace, ahead))
     return RecurrentLoops(ranges, _left(trace, found, ranges))
+
+
+def _carry(trace: Trace, found: Graph, top: I64, ranges: Recurrences, of: I64) -> Bools:
+    """Return which loops have a product that needs what was written a round before.
+
+    Without one no product needs a round before: what rounds carry on is a sum, or the best so far.
+    A product may read it through other operators of its own round, such as a concatenation.
+    """
+    nodes = found.nodes
+    reader, writer = _last_writers(trace, found, of)
+    part = _round_of(trace, found, top, ranges, of)
+    needs = np.zeros(len(nodes), np.bool_)
+    needs[reader[part[writer] < part[reader]]] = True
+    same = part[writer] == part[reader]
+    reader, writer = reader[same], writer[same]
+    while (new := reader[needs[writer] & ~needs[reader]]).size:
+        needs[new] = True
+    return mask_of(of[needs & (nodes.role == PRODUCT)], len(ranges))
+
+
+def _last_writers(trace: Trace, found: Graph, of: I64) -> tuple[I64, I64]:
+    """Return pairs of a node in a loop that reads a tensor, and the last one to write its size."""
+    nodes, reads = found.nodes, found.reads
+    weights = ends_run(reads.node) & ~starts_run(reads.node)
+    weights &= (nodes.role[reads.node] == PRODUCT) & _multiply_weights(trace, found)[reads.node]
+    read = np.flatnonzero((of[reads.node] >= 0) & ~weights)
+    reader = reads.node[read]
+    written = np.flatnonzero((of >= 0) & (nodes.written_bytes > 0))
+    size = np.concatenate((nodes.written_bytes[written], reads.bytes[read]))
+    _, tensor = group_rows(np.concatenate((of[written], of[reader])), size)
+    key = tensor * len(nodes) + np.concatenate((written, reader))
+    order = np.argsort(key[: len(written)], kind="stable")
+    at = np.searchsorted(key[: len(written)][order], key[len(written) :]) - 1
+    last = lookup(order, at, NONE)
+    known = lookup(tensor[: len(written)], last, NONE) == tensor[len(written) :]
+    return reader[known], written[last[known]]
+
+
+def _multiply_weights(trace: Trace, found: Graph) -> Bools:
+    """Return which nodes have a last operand that is a weight, by their calls: it is transposed.
+
+    A layer's weight may have as many bytes as a result. Without strides any is taken for one.
+    """
+    first, call = group_rows(found.nodes.call)
+    is_weight = np.zeros(len(first), np.bool_)
+    for number in np.flatnonzero(found.nodes.role[first] == PRODUCT).tolist():
+        known = read_call(trace, int(found.nodes.op[first[number]]))
+        matrices = [one for one in known.tensors() if len(one.shape) > 1] if known else []
+        strides = matrices[-1].strides if matrices else None
+        is_weight[number] = strides is None or strides[-1] != 1
+    return is_weight[call]
+
+
+def _round_of(trace: Trace, found: Graph, top: I64, ranges: Recurrences, of: I64) -> I64:
+    """Return a number of each node in a loop that rises from round to round.
+
+    A round begins where it takes its item. Items of a tensor that is split ahead of the loop are
+    taken by no operator: there, each round has as many products.
+    """
+    ops, nodes = trace.ops, found.nodes
+    _, kind = group_rows(ops.name[top], ops.shapes[top])
+    whole = np.full(len(ops), NONE, np.int64)
+    whole[top] = kind
+    takes = top[mask_of(whole[ranges.place], len(top))[kind]]
+    loop = containing_by(
+        ranges.thread, ranges.start_ns, ranges.end_ns, ops.thread[takes], ops.start_ns[takes]
+    )
+    takes = takes[(loop >= 0) & (whole[takes] == whole[ranges.place[np.maximum(loop, 0)]])]
+    inside = np.flatnonzero(of >= 0)
+    part = np.zeros(len(nodes), np.int64)
+    for thread in np.unique(ops.thread[takes]).tolist():
+        at = np.sort(ops.start_ns[takes[ops.thread[takes] == thread]])
+        own = inside[nodes.thread[inside] == thread]
+        part[own] = np.searchsorted(at, ops.start_ns[nodes.op[own]], side="right")
+    is_taken = np.bincount(loop[loop >= 0], minlength=len(ranges)) >= ranges.rounds
+    products = nodes.role[inside] == PRODUCT
+    rank = np.cumsum(products)
+    each = sums(of[inside], products.astype(np.int64), len(ranges)) / ranges.rounds
+    first = np.append(rank, 0)[np.searchsorted(of[inside], np.arange(len(ranges)))]
+    by_product = ~is_taken[of[inside]]
+    place = rank - first[of[inside]]
+    part[inside[by_product]] = (place / np.maximum(each, 1)[of[inside]])[by_product]
+    return part
+
+
+def _have_own_weights(trace: Trace, found: Graph, ranges: Recurrences, of: I64) -> Bools:
+    """Return in which loops each round has a module of its own for a product: experts, or layers.
+
+    A cell has one set of weights for all items. Without frames nothing is known.
+    """
+    products = np.flatnonzero((of >= 0) & (found.nodes.role == PRODUCT))
+    module, _ = modules_around(trace, found.nodes.op[products])
+    products, module = products[module >= 0], module[module >= 0]
+    loop, call = of[products], found.nodes.call[products]
+    own, _ = group_rows(loop, call, module)
+    first, kind = group_rows(loop[own], call[own])
+    count = np.bincount(kind, minlength=len(first))
+    several = loop[own][first[count >= ranges.rounds[loop[own][first]]]]
+    return mask_of(several, len(ranges))
 
 
 def _item_bytes(trace: Trace, row: int) -> int:

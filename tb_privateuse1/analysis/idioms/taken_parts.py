@@ -22,7 +22,7 @@ from tb_privateuse1.trace.table import I64
 
 _INDEX_AT = {"gather": 2, "take_along_dim": 1, "take": 1}
 """The argument whose elements each take one element of the first tensor."""
-_DIAGONALS = frozenset(("diag", "trace", "diagonal_copy", "diagonal"))
+DIAGONALS = frozenset(("diag", "trace", "diagonal_copy", "diagonal"))
 """They read the diagonal of two dimensions: one element of each row or column."""
 
 _INSIDE = 16
@@ -36,6 +36,10 @@ class Part(Struct, frozen=True):
     """Of the tensor's elements."""
     of_rows: bool
     """Elements that differ in the last dimension alone are read together."""
+    apart: bool = False
+    """Elements are chosen one by one, neither rows nor columns."""
+    columns: int = 0
+    """The length of rows whose columns are chosen by their number; 0 for others."""
 
 
 def strided_calls(trace: Trace, rows: I64) -> list[Arguments | None]:
@@ -71,17 +75,18 @@ def taken_part(
         share, dim = cut_share(call, word)
         return Part(share, dim != last)
     if word in _INDEX_AT:
-        return Part(min(call.tensor(_INDEX_AT[word]).numel / x.numel, 1.0), False)
+        return Part(min(call.tensor(_INDEX_AT[word]).numel / x.numel, 1.0), False, True)
     if word == "index_select":
         dim = call.integer(1) % len(x.shape)
-        return Part(min(call.tensor(2).numel / x.shape[dim], 1.0), dim != last)
+        share = min(call.tensor(2).numel / x.shape[dim], 1.0)
+        return Part(share, dim != last, columns=x.shape[-1] if dim == last else 0)
     if strided is not None and strided.tensor(0).shape == x.shape:
         if kind == "view":
             return _viewed(call, strided)
         if word == "index":
             return _indexed(call, strided)
-    if word in _DIAGONALS and len(x.shape) == 2:
-        return Part(min(x.shape) / x.numel, False)
+    if word in DIAGONALS and len(x.shape) == 2:
+        return Part(min(x.shape) / x.numel, False, True)
     if word == "index":
         raise UnknownWork
     return None
@@ -93,14 +98,14 @@ def _viewed(call: Arguments, strided: Arguments) -> Part:
     count = math.prod(size for size, step in zip(sizes, strides, strict=True) if step)
     # Windows overlap: no more elements than lie between the first and the last one.
     reach = 1 + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
-    return Part(min(count, reach, x.numel) / x.numel, _keeps_last(x.shape, sizes, strides))
+    return _part(x.shape, min(count, reach, x.numel) / x.numel, sizes, strides)
 
 
 def _indexed(call: Arguments, strided: Arguments) -> Part:
     """Return what indices choose: its chosen dimensions have a size, and no stride."""
     x, (sizes, strides) = call.tensor(0), _view_of(strided)
     share = min(math.prod(sizes) / x.numel, 1.0)
-    return Part(share, _keeps_last(x.shape, sizes, strides))
+    return _part(x.shape, share, sizes, strides)
 
 
 def rows_of_part(call: Arguments, strided: Arguments | None) -> int:
@@ -129,6 +134,15 @@ def _view_of(strided: Arguments) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return sizes, strides
 
 
-def _keeps_last(shape: tuple[int, ...], sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether rows are read as a whole: a dimension as long, of neighbors in memory."""
-    return any(size == shape[-1] and step == 1 for size, step in zip(sizes, strides, strict=True))
+def _part(
+    shape: tuple[int, ...], share: float, sizes: tuple[int, ...], strides: tuple[int, ...]
+) -> Part:
+    """Return a part by its view.
+
+    Rows are read as a whole where a dimension is as long, of neighbors in memory; columns, where
+    one is as long as there are rows, and as far apart.
+    """
+    dims = list(zip(sizes, strides, strict=True))
+    rows = any(size == shape[-1] and step == 1 for size, step in dims)
+    columns = len(shape) > 1 and (shape[-2], shape[-1]) in dims
+    return Part(share, rows, apart=not rows and not columns)

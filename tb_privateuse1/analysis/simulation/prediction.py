@@ -82,6 +82,8 @@ class Prediction(Struct, frozen=True):
     lengthens: bool
     most: float = 1.0
     """How many times the gain it may be (``Scope.most``)."""
+    least: float = 1.0
+    """How many times the gain it is at least (``Scope.least``)."""
 
     def mean(self, rows: I64) -> GainRange:
         """Return the mean gain of some steps, and its range."""
@@ -98,6 +100,7 @@ class Prediction(Struct, frozen=True):
         # How steps differ is independent of what the recording does not say.
         noise = self._noise_ns(rows)
         low = gain - math.hypot(max(gain - low, margin), noise)
+        low = min(low, self.least * gain) if gain > 0 else low
         most = max(gain, float(self.held[rows].mean()))
         further = (self.most - 1) * max(gain, 0.0)
         high = min(gain + math.hypot(max(high - gain, margin), noise) + further, most)
@@ -205,6 +208,8 @@ class _Plan(Struct, frozen=True):
     of_loader: bool
     most: float = 1.0
     """How many times the gain it may be."""
+    least: float = 1.0
+    """How many times the gain it is at least."""
     may_vanish: bool = False
     """What comes in the place of what goes may take up the gain."""
 
@@ -234,6 +239,7 @@ def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) 
     return replace(
         plan,
         most=max((one.most for one in scopes), default=1.0),
+        least=min((one.least for one in scopes), default=1.0),
         may_vanish=any(one.may_vanish for one in scopes),
     )
 
@@ -352,6 +358,7 @@ def _of_plan(
         shortens=plan.shortens,
         lengthens=plan.lengthens,
         most=plan.most,
+        least=plan.least,
     )
 
 

@@ -68,6 +68,8 @@ class Scope(Struct, frozen=True):
     """Waits that end at once besides those that ``frees`` names."""
     most: float = 1.0
     """How many times the gain of its removal may be, where only a part of it is known to go."""
+    least: float = 1.0
+    """How many times that gain it is at least, where its removal may not be possible."""
     may_vanish: bool = False
     """What comes in its place may take as long."""
 

@@ -1,6 +1,7 @@
 """Attention by the general path, and by a fused kernel."""
 
 from tb_privateuse1.advice.rules.attention_math import RULE
+from tb_privateuse1.trace.vendor import GENERIC
 from tests.support import chains
 from tests.support.program import Program, found
 from tests.support.sized import SizedProgram, full
@@ -75,3 +76,29 @@ def test_few_keys_for_each_query_leave_the_products() -> None:
 
     rows = found(RULE, chains.program(layer).trace())
     assert all((row.saving_share or 0) < 0.1 for row in rows)
+
+
+def test_chances_that_are_added_up_over_the_rows_are_no_attention() -> None:
+    """A mixture's parts by their rows: the product is over what no softmax normalized."""
+    rows, parts = 8192, 512
+
+    def layer(run: SizedProgram, *, over_rows: bool) -> None:
+        run.run("aten::mm", full(rows, 64), full(64, parts))
+        run.run("aten::_softmax", full(rows, parts), "-1", "False")
+        if over_rows:
+            run.run("aten::mm", full(parts, rows), full(rows, 64))
+        else:
+            run.run("aten::mm", full(rows, parts), full(parts, 64))
+
+    assert len(found(RULE, chains.program(lambda run: layer(run, over_rows=False)).trace())) == 1
+    assert found(RULE, chains.program(lambda run: layer(run, over_rows=True)).trace()) == []
+
+
+def test_a_backend_of_its_own_may_have_no_fused_attention() -> None:
+    run = chains.program(chains.scores())
+    (known,), (row,) = found(RULE, run.trace()), found(RULE, run.trace(known=(GENERIC,)))
+    assert row.saving_ns == known.saving_ns
+    assert known.saving_low_ns is not None
+    assert known.saving_low_ns > 0
+    assert row.saving_low_ns == 0
+    assert (known.confidence, row.confidence) == ("high", "medium")

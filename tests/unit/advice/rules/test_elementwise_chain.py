@@ -2,6 +2,7 @@
 
 from tb_privateuse1.advice.rules.elementwise_chain import RULE
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.vendor import GENERIC
 from tests.support import chains
 from tests.support.program import Program, found
 from tests.support.sized import SizedProgram
@@ -72,3 +73,36 @@ def test_a_call_of_the_program_is() -> None:
 
 def test_idioms_have_rules_of_their_own() -> None:
     assert found(RULE, chains.program(chains.rms_norm).trace()) == []
+
+
+def test_without_a_compiler_for_the_device_the_saving_may_be_nothing() -> None:
+    """A backend of its own, as the reference device is: nothing says that a fused form exists."""
+
+    def layer(run: SizedProgram) -> None:
+        for name in ("aten::mul", "aten::tanh", "aten::abs", "aten::exp"):
+            run.run(name, chains.X)
+
+    run = chains.program(layer)
+    (known,) = found(RULE, run.trace())
+    (row,) = found(RULE, run.trace(known=(GENERIC,)))
+    assert (known.confidence, row.confidence) == ("medium", "low")
+    assert row.saving_ns == known.saving_ns
+    assert known.saving_low_ns is not None
+    assert known.saving_low_ns > 0
+    assert row.saving_low_ns == 0
+    assert row.fix != known.fix
+
+
+def test_each_round_of_a_loop_is_a_pass_of_its_own() -> None:
+    """A round may read other places of what the one before wrote, as shortest paths do."""
+
+    def rounds(run: SizedProgram, count: int) -> None:
+        run.run("aten::neg", chains.X)
+        for _ in range(count):
+            for name in ("aten::mul", "aten::exp", "aten::abs"):
+                run.run(name, chains.X)
+
+    (row,) = found(RULE, chains.program(lambda run: rounds(run, 8), layers=1).trace())
+    assert "3 operators" in row.explanation
+    (few,) = found(RULE, chains.program(lambda run: rounds(run, 3), layers=1).trace())
+    assert "10 operators" in few.explanation

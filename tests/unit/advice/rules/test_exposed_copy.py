@@ -43,3 +43,23 @@ def test_the_copy_of_a_read_is_the_reads() -> None:
             with run.around("aten::item"), run.around("aten::_local_scalar_dense"):
                 run.copy("DtoH", 200)
     assert found(RULE, run.trace()) == []
+
+
+def test_results_may_be_needed_before_anything_else_runs() -> None:
+    """Whether the host needs them at once, or the device copies beside work, is not recorded."""
+    runs = {}
+    for direction in ("HtoD", "DtoH"):
+        run = Program()
+        for _ in range(4):
+            with run.step():
+                run.op("aten::mm", 10, kernel=400)
+                run.copy(direction, 200)
+                run.wait()
+        (runs[direction],) = found(RULE, run.trace())
+    given, results = runs["HtoD"], runs["DtoH"]
+    assert given.saving_ns == results.saving_ns
+    assert given.saving_low_ns is not None
+    assert given.saving_low_ns > 0
+    assert results.saving_low_ns == 0
+    assert (given.confidence, results.confidence) == ("high", "medium")
+    assert given.fix != results.fix

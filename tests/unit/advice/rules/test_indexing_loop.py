@@ -315,3 +315,27 @@ def test_work_of_a_processor_stays_where_its_sizes_are_recorded() -> None:
                 run.op("aten::topk", 500, **recorded(full(8, 4096, dtype=FP32), "5", "-1"))
             run.rest(1)
     assert found(RULE, run.trace()) == []
+
+
+def test_a_processor_is_as_full_with_a_part() -> None:
+    """Parts of a table, each with much work: one call is as fast as all, or slower beyond a cache.
+
+    One product is twice as fast as the others, as parts of a busy machine's are.
+    """
+    run = HostTraining()
+    questions, part = full(64, 48, dtype=FP32), full(48, 4000, dtype=FP32)
+    scores = full(64, 4000, dtype=FP32)
+    for _ in range(4):
+        with run.step():
+            run.rest(1)
+            for i in range(16):
+                values = "0", f"{4000 * i}", f"{4000 * i + 4000}", "1"
+                run.op("aten::slice", 2, **recorded(full(64000, 48, dtype=FP32), *values))
+                run.op("aten::t", 2, **recorded(full(4000, 48, dtype=FP32)))
+                run.op("aten::mm", 150 if i == 3 else 300, **recorded(questions, part))
+                run.op("aten::amax", 60, **recorded(scores, "[1]", "False"))
+            run.rest(1)
+    (row,) = found(RULE, run.trace())
+    assert row.saving_share is not None
+    assert row.saving_share < 0.05
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)

@@ -153,6 +153,22 @@ def test_a_part_is_known_by_its_view(body: Body) -> None:
     assert row.saving_ns == pytest.approx(whole, rel=0.2)
 
 
+@pytest.mark.parametrize("inner", [16, 256])
+def test_elements_on_their_own_read_more_than_their_product(inner: int) -> None:
+    """All pairs of columns; those of two columns are read by number, as columns may be."""
+
+    def pairs(run: SizedProgram) -> None:
+        run.run("aten::bmm", full(ROWS, 64, inner), full(ROWS, inner, 64))
+        chosen = full(64 * 63 // 2, dtype="long int")
+        run.run("aten::index_select", full(ROWS, 64 * 64), "1", chosen)
+
+    def columns(run: SizedProgram) -> None:
+        run.product(ROWS, 64, WORDS)
+        run.run("aten::index_select", PAIRS, "1", full(WORDS // 4, dtype="long int"))
+
+    assert [len(found(RULE, steps(body).trace())) for body in (pairs, columns)] == [0, 1]
+
+
 def test_elements_have_another_fix_than_rows() -> None:
     fixes = {found(RULE, steps(body).trace())[0].fix for body in (diagonal, gathered)}
     assert fixes != {found(RULE, steps(few_rows).trace())[0].fix}
