@@ -219,7 +219,7 @@ def gradient_of_the_whole_table() -> Forms:
 
     From pytorch#5309 and keras#4365.
     """
-    people, films, right = 60000, 20000, torch.arange(256)
+    people, films, right = 90000, 30000, torch.arange(384)
 
     def form(sparse: bool) -> Step:
         torch.manual_seed(0)
@@ -227,7 +227,7 @@ def gradient_of_the_whole_table() -> Forms:
         sgd = torch.optim.SGD(model.parameters(), lr=0.05)
 
         def step() -> torch.Tensor:
-            fits = model(torch.randint(people, (256,)), torch.randint(films, (256,)))
+            fits = model(torch.randint(people, (384,)), torch.randint(films, (384,)))
             loss = functional.cross_entropy(fits, right)
             sgd.zero_grad()
             loss.backward()

@@ -28,7 +28,7 @@ class Clicks(Dataset[Click]):
 
     def __init__(self, count: int) -> None:
         self.numbers = torch.rand(count, 13)
-        self.categories = torch.randint(800, (count, 26)) + 800 * torch.arange(26)
+        self.categories = torch.randint(400, (count, 8)) + 400 * torch.arange(8)
         self.clicked = torch.rand(count).round()
 
     def __len__(self) -> int:
@@ -45,9 +45,9 @@ class ClickModel(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.categories = nn.Embedding(26 * 800, 8)
+        self.categories = nn.Embedding(8 * 400, 8)
         self.perceptron = nn.Sequential(
-            nn.Linear(13 + 26 * 8, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
+            nn.Linear(13 + 8 * 8, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
             nn.Linear(width, 1),
         )  # fmt: skip
 
@@ -75,11 +75,11 @@ def rows_one_by_one() -> Forms:
         torch.manual_seed(0)
         sampler = RandomSampler(clicks, generator=torch.Generator().manual_seed(1))
         if by_row:
-            loader = DataLoader(clicks, batch_size=256, sampler=sampler, drop_last=True)
+            loader = DataLoader(clicks, batch_size=512, sampler=sampler, drop_last=True)
         else:
-            batches = BatchSampler(sampler, 256, drop_last=True)
+            batches = BatchSampler(sampler, 512, drop_last=True)
             loader = DataLoader(clicks, batch_size=None, sampler=batches)
-        model = ClickModel(384)
+        model = ClickModel(256)
         adam = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
         data = endless(loader)
 
@@ -154,7 +154,7 @@ def states_from_a_list() -> Forms:
     return Forms(form(False), form(True))
 
 
-def anomalies_looked_for() -> Forms:
+def debugging_left_on() -> Forms:
     """Train a network on Burgers' equation with autograd's anomaly mode left on, or off.
 
     From nerf-pytorch#42, lightning#12344 and #17359, and the tuning guide ("debugging APIs").
@@ -220,7 +220,7 @@ def filters_made_each_time() -> Forms:
     From torchaudio#1499 and lhotse#657.
     """
     old, new = 441, 160
-    sounds = torch.randn(5, 22050)
+    sounds = torch.randn(8, 22050)
 
     def form(ready: bool) -> Step:
         torch.manual_seed(0)
@@ -303,7 +303,7 @@ PAIRS: Final = tuple(
     for build, what in (
         (rows_one_by_one, "a table in memory, loaded row by row"),
         (states_from_a_list, "a tensor made of a list of arrays"),
-        (anomalies_looked_for, "autograd's anomaly mode left on"),
+        (debugging_left_on, "autograd's anomaly mode left on"),
         (filters_made_each_time, "filters for resampling made at each request"),
         (overlaps_by_class, "a metric by picture and class"),
     )

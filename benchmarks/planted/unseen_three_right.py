@@ -179,7 +179,7 @@ def speech_with_ready_filters() -> Step:
     rising = (places - centers[:-2]) / (centers[1:-1] - centers[:-2])
     falling = (centers[2:] - places) / (centers[2:] - centers[1:-1])
     filters, window = torch.minimum(rising, falling).clamp(min=0).T, torch.hann_window(400)
-    sounds = torch.randn(6, 16000)
+    sounds = torch.randn(10, 16000)
     listener = nn.Sequential(
         nn.Conv1d(64, 160, 5, padding=2), nn.ReLU(inplace=True),
         nn.Conv1d(160, 160, 5, stride=2, padding=2), nn.ReLU(inplace=True),
@@ -200,13 +200,13 @@ def process_of_few_points() -> Step:
     """Fit a Gaussian process with one Cholesky factor for its solution and its determinant."""
     places = torch.rand(320, 3)
     apart = (places.unsqueeze(1) - places.unsqueeze(0)).square()
-    seen = torch.sin(4 * places).sum(1, keepdim=True)
+    seen = torch.sin(4 * places).sum(1, keepdim=True) + 0.2 * torch.randn(320, 1)
     scales, noise = torch.zeros(3, requires_grad=True), torch.tensor(-3.0, requires_grad=True)
     adam = torch.optim.Adam([scales, noise], lr=0.05, fused=True)
 
     def step() -> None:
         likeness = torch.exp(-0.5 * (apart @ torch.exp(-2 * scales)))
-        likeness = likeness + torch.diag_embed(noise.exp().expand(len(seen)))
+        likeness = likeness + torch.diag_embed((noise.exp() + 1e-3).expand(len(seen)))
         factor = torch.linalg.cholesky(likeness)
         solved = torch.linalg.solve_triangular(factor, seen, upper=False)
         loss = 0.5 * solved.square().sum() + factor.diagonal().log().sum()
