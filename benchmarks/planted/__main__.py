@@ -31,6 +31,8 @@ MODULES = {
     "work": ("work_faults",),
     "needless": ("needless_work",),
     "unseen-one": ("unseen_one_on_host", "unseen_one_on_cpu", "unseen_one_on_device"),
+    "unseen-three": ("unseen_three_on_host", "unseen_three_on_cpu", "unseen_three_on_device"),
+    "unseen-three-right": ("unseen_three_right",),
     "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
@@ -52,6 +54,8 @@ REPORTS = {
     "work": value_table.report,
     "needless": table.report,
     "unseen-one": value_table.report,
+    "unseen-three": value_table.report,
+    "unseen-three-right": table.tuned_report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }
@@ -77,7 +81,7 @@ def main() -> None:
         (module.__name__, [pair for pair in module.PAIRS if options.only in pair.name])
         for module in found
     ]
-    forms = BOTH[:1] if options.programs.endswith("tuned") else BOTH
+    forms = BOTH[:1] if REPORTS[options.programs] is table.tuned_report else BOTH
     record(pairs, options.folder, options.rounds, options.recordings, forms)
 
 
