@@ -103,7 +103,9 @@ RULE = Rule(
         calls=LEAST_CALLS,
         factor=MOST_FACTOR,
     ),
-    why=say("Libraries take a slow way for some sizes, groups and layouts, and a fast one beside."),
+    why=say(
+        "Libraries have a slow way for some sizes, groups and layouts, and a fast one for others."
+    ),
     fix=say(
         "Bring the slow call to the form of the fast one: sizes padded with zeros, fewer groups of "
         "a convolution, inputs that lie in memory as the fast one's do, made once outside of the "
