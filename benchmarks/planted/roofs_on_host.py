@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import torch
 from torch import nn
@@ -9,7 +11,7 @@ from torch import nn
 from benchmarks.pairs.pair import Forms, Step
 from benchmarks.planted.fault import planted
 
-DEVICE = "cpu"
+DEVICE: Final = "cpu"
 
 
 @torch.library.custom_op("roofs::standardize", mutates_args=())

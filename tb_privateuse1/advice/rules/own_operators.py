@@ -11,7 +11,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.array_calls import pace_ns
-from tb_privateuse1.analysis.roofs.own_operators import FAR, OwnOperators, own_operators
+from tb_privateuse1.analysis.idioms.own_operators import FAR, OwnOperators, own_operators
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.i18n import Text, join_list, join_sentences, say
 from tb_privateuse1.i18n.units import percent

@@ -67,17 +67,17 @@ def outdone_calls(trace: Trace, chosen: Bools) -> tuple[OutdoneCalls, OutdoneRow
         if peer >= 0:
             found.append((at, peer, is_sure))
     found.sort(key=lambda one: -_beyond_ns(calls, *one[:2]))
-    at, peer = (np.array([one[i] for one in found], np.int64) for i in (0, 1))
+    outdone, by = (np.array([one[i] for one in found], np.int64) for i in (0, 1))
     table = OutdoneCalls(
-        op=calls.op[at],
-        peer=calls.op[peer],
-        calls=calls.calls[at],
-        least_ns=calls.least_ns[at],
-        peer_ns=calls.median_ns[peer],
+        op=calls.op[outdone],
+        peer=calls.op[by],
+        calls=calls.calls[outdone],
+        least_ns=calls.least_ns[outdone],
+        peer_ns=calls.median_ns[by],
         is_sure=np.array([one[2] for one in found], np.bool_),
     )
     number = np.full(len(calls), -1, np.int64)
-    number[at] = np.arange(len(found))
+    number[outdone] = np.arange(len(found))
     call = number[member]
     is_outdone = call >= 0
     call = call[is_outdone]

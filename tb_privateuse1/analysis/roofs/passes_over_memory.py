@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.table import F64, I64
+from tb_privateuse1.trace.table import F64
 
 _COLD_BYTES_PER_NS = 4.0
 """What a core of a loaded server reads of memory at least: a sum over 64 MB reached 6."""
@@ -29,36 +29,28 @@ def memory_ns(trace: Trace, calls: Calls, at: int) -> float:
     and for calls that are passes themselves, it is not less than that of cold or fresh memory of a
     host.
     """
-    read, written = (column[at] for column in _bytes(trace, calls))
-    seen = _slowest_pass(trace, calls, at, float(read + written))
+    work, row = operator_work(trace), int(calls.op[at])
+    read, written = int(work.read_bytes[row]), int(work.written_bytes[row])
+    if MISSING in (read, written):
+        read = written = input_bytes(trace, row)
+    seen = _slowest_pass(trace, calls, at, read + written)
     if not is_on_host_alone(trace):
         return (read + written) * seen
-    known = float(read / _COLD_BYTES_PER_NS + written / _FRESH_BYTES_PER_NS)
-    is_product = calls.kind[at] in [KINDS.index(one) for one in PRODUCTS]
+    known = read / _COLD_BYTES_PER_NS + written / _FRESH_BYTES_PER_NS
+    is_product = int(calls.kind[at]) in [KINDS.index(one) for one in PRODUCTS]
     return (read + written) * seen if seen and is_product else max((read + written) * seen, known)
 
 
-def _slowest_pass(trace: Trace, calls: Calls, at: int, size: float) -> float:
+def _slowest_pass(trace: Trace, calls: Calls, at: int, size: int) -> float:
     """Return the time for each byte of the slowest other call that only passes; 0 without any."""
-    read, written = _bytes(trace, calls)
+    work = operator_work(trace)
+    read, written = work.read_bytes[calls.op], work.written_bytes[calls.op]
     kind = name_categories(trace)[trace.ops.name[calls.op]]
     passes = np.isin(kind, [KINDS.index(one) for one in PASSES])
-    passes &= operator_work(trace).known[calls.op] & (written > 0)
-    passes &= (read + written) * _COMPARABLE >= size
+    passes &= (read != MISSING) & (written > 0) & ((read + written) * _COMPARABLE >= size)
     passes[at] = False
     per_byte: F64 = calls.high_ns / np.maximum(read + written, 1)
     return float(per_byte[passes].max(initial=0.0))
-
-
-def _bytes(trace: Trace, calls: Calls) -> tuple[I64, I64]:
-    """Return the bytes that each call reads and writes; of unknown work those of its inputs."""
-    work = operator_work(trace)
-    read, written = work.read_bytes[calls.op], work.written_bytes[calls.op]
-    unknown = np.flatnonzero((read == MISSING) | (written == MISSING))
-    read, written = read.copy(), written.copy()
-    for at in unknown.tolist():
-        read[at] = written[at] = input_bytes(trace, int(calls.op[at]))
-    return read, written
 
 
 def input_bytes(trace: Trace, row: int) -> int:
