@@ -33,6 +33,7 @@ MODULES = {
     "unseen-one": ("unseen_one_on_host", "unseen_one_on_cpu", "unseen_one_on_device"),
     "unseen-three": ("unseen_three_on_host", "unseen_three_on_cpu", "unseen_three_on_device"),
     "unseen-three-right": ("unseen_three_right",),
+    "roofs": ("roofs_on_host",),
     "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
@@ -56,6 +57,7 @@ REPORTS = {
     "unseen-one": value_table.report,
     "unseen-three": value_table.report,
     "unseen-three-right": table.tuned_report,
+    "roofs": value_table.report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }

@@ -49,5 +49,15 @@ FURTHER: dict[str, Evidence] = {
     "torch_threads": Evidence(
         "test", "tests/device/test_live_torch_threads.py", "one thread more than processors"
     ),
+    "outdone_calls": Evidence(
+        "sample",
+        "tests/traces/roofs/groups_of_two/before.1.pt.trace.json.gz",
+        "convolutions in 32 groups take longer than those in 16",
+    ),
+    "own_operators": Evidence(
+        "sample",
+        "tests/traces/roofs/operator_by_columns/before.1.pt.trace.json.gz",
+        "an operator of NumPy, column by column",
+    ),
     "memory_capacity": Evidence("test", _MEMORY, "96 MiB of 100 MiB"),
 }  # fmt: skip

@@ -291,6 +291,10 @@ NEEDLESS: dict[str, tuple[str, ...]] = {
     "cast_in_each_call": ("repeated_work",),
     "biases_by_distance": ("repeated_work",),
     "uploaded_table": ("repeated_work", "blocking_copy", "exposed_copy"),
+    "groups_of_two": ("outdone_calls",),
+    "operator_in_jumps": ("outdone_calls", "own_operators"),
+    "operator_by_columns": ("own_operators",),
+    "product_in_jumps": ("outdone_calls", "layout_conversion"),
 }
 """Of work that repeats itself or that nobody reads, written down before the advice was asked."""
 

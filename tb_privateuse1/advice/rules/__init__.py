@@ -65,6 +65,8 @@ RULES: Registry[Rule] = Registry(
         "weight_reads",
         "double_precision",
         "kernel_roofs",
+        "outdone_calls",
+        "own_operators",
         "unwritten_copies",
         "needless_recompute",
         "recomputed_sequence",

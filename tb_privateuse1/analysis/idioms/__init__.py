@@ -36,6 +36,7 @@ __all__ = [
     "one_hot_lookups",
     "optimizers",
     "outermost_calls",
+    "own_operators",
     "padded_batches",
     "padded_work",
     "paired_passes",

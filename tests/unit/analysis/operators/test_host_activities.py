@@ -79,3 +79,14 @@ def test_a_thread_is_a_stream_and_steps_stay() -> None:
     assert trace.kernels.step.tolist() == [0, 1]
     assert trace.kernels.lane.tolist() == trace.ops.thread[trace.kernels.op].tolist()
     assert len(trace.lanes) == len(trace.threads)
+
+
+def test_calls_with_other_strides_are_other_calls() -> None:
+    """Inputs in jumps take longer each time: nothing interrupted these."""
+    run = Program()
+    for _ in range(5):
+        with run.step():
+            for strides, length in (([[64, 1]], 10), ([[1, 64]], 100)):
+                run.rest(1)
+                run.op("aten::mul", length, **{"Input Dims": [[64, 64]], "Input Strides": strides})
+    assert lengths_us(run) == [10.0, 100.0] * 5
