@@ -31,6 +31,7 @@ MODULES = {
     "work": ("work_faults",),
     "needless": ("needless_work",),
     "unseen-one": ("unseen_one_on_host", "unseen_one_on_cpu", "unseen_one_on_device"),
+    "common-on-device": ("common_on_device",),
     "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
@@ -52,6 +53,7 @@ REPORTS = {
     "work": value_table.report,
     "needless": table.report,
     "unseen-one": value_table.report,
+    "common-on-device": value_table.report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }
