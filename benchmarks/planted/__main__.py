@@ -34,6 +34,7 @@ MODULES = {
     "unseen-three": ("unseen_three_on_host", "unseen_three_on_cpu", "unseen_three_on_device"),
     "unseen-three-right": ("unseen_three_right",),
     "roofs": ("roofs_on_host",),
+    "common-on-device": ("common_on_device",),
     "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
@@ -58,6 +59,7 @@ REPORTS = {
     "unseen-three": value_table.report,
     "unseen-three-right": table.tuned_report,
     "roofs": value_table.report,
+    "common-on-device": value_table.report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }

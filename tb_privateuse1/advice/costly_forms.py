@@ -100,6 +100,22 @@ COUNTED = Form(
         after="counts = torch.bincount(index, minlength=count)",
     ),
 )
+PICKED = Form(
+    title=say("One number of each row is picked by one-hot rows: {share} of the time"),
+    explanation=say(
+        "{count:,} sums over classes alone read scores that are multiplied with one-hot rows. All "
+        "but one of each row's products are zero. A typical sum has inputs of {shapes}."
+    ),
+    how=say("The time of making, converting, multiplying and adding up the rows."),
+    fix=say(
+        "Pick by the index: scores.gather(1, index[:, None]).squeeze(1); of a loss, "
+        "F.cross_entropy(scores, index), also with weights and label smoothing."
+    ),
+    code=Code(
+        before="taken = (values * F.one_hot(actions, count)).sum(1)",
+        after="taken = values.gather(1, actions[:, None]).squeeze(1)",
+    ),
+)
 COMPARED = Form(
     title=say("A tensor is compared with one number after the other: {share} of the time"),
     explanation=say(

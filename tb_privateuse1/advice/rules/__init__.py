@@ -33,6 +33,7 @@ RULES: Registry[Rule] = Registry(
         "listed_tensors",
         "indexing_loop",
         "recurrent_loop",
+        "split_batch",
         "product_series",
         "garbage_collection",
         "recompilation",

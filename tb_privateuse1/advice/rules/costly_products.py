@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.idioms.counted_rows import counted_rows
 from tb_privateuse1.analysis.idioms.movable_steps import MOST_ROWS, movable_steps
 from tb_privateuse1.analysis.idioms.partly_read_products import gradients_of
 from tb_privateuse1.analysis.idioms.partly_read_spectra import MOST_READ, partly_read_spectra
+from tb_privateuse1.analysis.idioms.picked_scores import picked_scores
 from tb_privateuse1.analysis.idioms.product_orders import MOST_LEFT, product_orders
 from tb_privateuse1.analysis.idioms.products_by_hand import products_by_hand
 from tb_privateuse1.analysis.idioms.sparse_factors import Costly, costly_products
@@ -42,6 +43,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         (costly_forms.WINDOWS, forms.windows, 1.0),
         (costly_forms.BY_HAND, hand, 1.0 if hand.is_priced else _TWICE),
         (costly_forms.COUNTED, counted_rows(trace), 1.0),
+        (costly_forms.PICKED, picked_scores(trace), 1.0),
         (costly_forms.COMPARED, compared_numbers(trace), 1.0),
         (costly_forms.SPECTRUM, partly_read_spectra(trace), 1.0),
         (costly_forms.SUMMED, steps.summed_layers, 1.0),

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.fusion import Fusion
+from tb_privateuse1.advice.batched_rounds import saved
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
-from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.array_calls import array_loops
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
 from tb_privateuse1.analysis.idioms.call_pace import pace_ns
@@ -27,7 +25,6 @@ from tb_privateuse1.analysis.idioms.single_numbers import LEAST, NumberRuns, num
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import call_title
-from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
@@ -70,7 +67,7 @@ def _on_items(case: RuleContext, found: _Found) -> Iterator[RuleFinding]:
     if not len(found.ranges):
         return
     ranges = found.ranges
-    claim, removes = _saved(case, ranges, found.rounds)
+    claim, removes = saved(case, ranges, found.rounds)
     if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
         return
     # Without shapes a state that is carried from round to round looks like this, too.
@@ -125,7 +122,7 @@ def _on_numbers(case: RuleContext, top: I64, numbers: NumberRuns) -> Iterator[Ru
     ranges, rounds = numbers.ranges(), numbers.calls / numbers.kinds
     behind, of = gradients_of(case.trace, top, ranges)
     ranges, kept = _in_order(ranges, behind)
-    claim, removes = _saved(case, ranges, np.concatenate((rounds, rounds[of]))[kept])
+    claim, removes = saved(case, ranges, np.concatenate((rounds, rounds[of]))[kept])
     if claim is None or case.share(intervals.length(claim)) < ONE_PLACE:
         return
     taped = bool(numbers.recorded.any())
@@ -200,17 +197,6 @@ def _on_arrays(case: RuleContext) -> Iterator[RuleFinding]:
             fix=_OF_ARRAYS,
             code=_ARRAYS,
         )
-
-
-def _saved(
-    case: RuleContext, ranges: Ranges, rounds: np.ndarray
-) -> tuple[intervals.Set | None, Scope]:
-    """Return the time of all rounds of some ranges but one, and its removal."""
-    share = 1 - 1 / rounds
-    looping = intervals.union(*device_bound.shorten((ranges.start_ns, ranges.end_ns), share))
-    host, work = case.of_host(looping), _batched(case, ranges)
-    claim = host if work is None or host is None else intervals.merge(host, work.claim)
-    return claim, _removal(case, looping, work)
 
 
 def _beside(ranges: IndependentRounds | NumberRuns, others: Ranges | NumberRuns) -> Bools:
@@ -292,20 +278,6 @@ def _take_many_places(case: RuleContext, rows: I64, run: I64, runs: int) -> Bool
     once, _ = group_rows(run, index)
     unknown = mask_of(run[~known], runs)
     return unknown | (np.bincount(run[once], minlength=runs) >= _MANY)
-
-
-def _batched(case: RuleContext, ranges: Ranges) -> Fusion | None:
-    """Return what one operator for each kind of call takes away; None if that is not known."""
-    if not {"links", "shapes"} <= case.has:
-        return None
-    found = batched_cost.batched(case.trace, ranges, is_host=case.is_host)
-    return fusion.fuse(case, found.graph, found.kind, found.duration_ns, found.fused_ns)
-
-
-def _removal(case: RuleContext, looping: intervals.Set, work: Fusion | None) -> Scope:
-    if work is None:
-        return case.without(instants=looping)
-    return case.without(instants=looping, kernels=work.kernels, kernel_share=work.shares)
 
 
 _OF_NUMBERS = say(

@@ -10,6 +10,7 @@ from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.idioms.unread_measures import unread_measures
 from tb_privateuse1.analysis.idioms.unread_results import unread_results
 from tb_privateuse1.analysis.purpose.served_dropouts import ServedDropouts, served_dropouts
 from tb_privateuse1.i18n import join_sentences, say
@@ -22,12 +23,17 @@ _SERVED = Code(
 )
 
 
+_MEASURED = Code(
+    before="accuracy = top_k(scores.detach(), labels)\nloss.backward()",
+    after=("if step % 100 == 0:\n    accuracy = top_k(scores.detach(), labels)\nloss.backward()"),
+)
+
+
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield forward work without a part in the loss; in inference, dropouts as in training."""
     rows = unread_results(case.trace)
-    if len(rows):
-        yield from _left_out(case, rows)
-        return
+    yield from _left_out(case, rows)
+    yield from _measured(case, rows)
     served = served_dropouts(case.trace)
     if len(served.rows) and (served.recorded or served.of_module):
         yield from _served(case, served)
@@ -53,6 +59,45 @@ def _left_out(case: RuleContext, rows: I64) -> Iterator[RuleFinding]:
         confidence="medium",
         source=case.source(gone.rows),
         lacks=case.lacks("stacks"),
+    )
+
+
+def _measured(case: RuleContext, others: I64) -> Iterator[RuleFinding]:
+    """Yield what passes compute of their own results for no gradient, but for ``others``."""
+    found = unread_measures(case.trace)
+    rows = np.setdiff1d(found.rows, others)
+    gone = remove(case, Needless(rows, np.ones(len(rows))))
+    if case.share(intervals.length(gone.claim)) < ONE_PLACE:
+        return
+    computed = say(
+        "{count:,} operators compute something of a pass's results that no gradient needs and no "
+        "later pass reads: metrics or statistics.",
+        count=len(gone.rows),
+    )
+    read = say(
+        "The host reads {reads:,} numbers of them. If these decide what the program does next, "
+        "they are needed.",
+        reads=found.reads,
+    )
+    yield RuleFinding(
+        title=say("Training passes compute metrics or statistics: {share} of the time", share=""),
+        explanation=join_sentences([computed, read] if found.reads else [computed]),
+        events=len(gone.rows),
+        evidence=case.examples("ops", gone.rows),
+        how=say(
+            "The time of these operators. Computed in each n-th step, all but an n-th of it goes."
+        ),
+        claim=gone.claim,
+        removes=gone.removes,
+        may_vanish=found.reads > 0,
+        confidence="low" if found.reads else "medium",
+        source=case.source(gone.rows),
+        lacks=case.lacks("stacks"),
+        fix=say(
+            "Compute them after each n-th step only, or on held-out data; attach such hooks for "
+            "these steps alone."
+        ),
+        code=_MEASURED,
     )
 
 
@@ -98,6 +143,8 @@ RULE = Rule(
     looks_for=say(
         "Operators of a training step's forward pass that autograd numbers, whose nodes no "
         "backward pass evaluates, and whose results no other operator reads before the next pass. "
+        "What the pass computes of its results without gradients, if nothing of the loss, no state "
+        "and no later pass reads it. "
         "In inference, dropouts that draw, unless inputs, modules or a spread of results show that "
         "a model is asked several times."
     ),

@@ -18,6 +18,7 @@ from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table, ThreadRow
 
+_NOTHING: I64 = np.empty(0, np.int64)
 _TILE = 64
 """Rows that matrix units multiply at a time: fewer take as long."""
 
@@ -48,8 +49,10 @@ class Loops(Struct, frozen=True, eq=False):
     fused_ns: I64
 
 
-def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
+def batched(trace: Trace, ranges: Ranges, *, is_host: bool, shared_bytes: I64 = _NOTHING) -> Loops:
     """Return what the nodes in some ranges would take as one operator for each kind of call.
+
+    Tensors of ``shared_bytes`` are the same in all rounds: parameters and their gradients.
 
     Work of unknown size stays. On a host, so does what is neither a pass over memory nor a product;
     without recorded inputs it may be that of a call alone, which one operator has once. Where
@@ -70,6 +73,9 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
     shared, rows = _weights(trace, found, inside[first], kind, call)
     alone = ~ranges.independent[loop[inside][first]]
     shared[alone], rows[alone] = 0, _TILE
+    if len(shared_bytes):
+        # Whether more rows are multiplied as fast as fewer, no call of such a loop tells.
+        shared, rows = _parameters(found, inside[first], shared_bytes), np.full(kinds, _TILE)
     fuller = np.clip(_TILE // rows, 1, count)
     together = _together_ns(trace, found, node_kind, inside, kind, (count - 1) * shared, fuller)
     sized = np.bincount(found.reads.node, minlength=len(nodes))[inside[first]] > 0
@@ -165,6 +171,15 @@ def _weights(trace: Trace, found: Graph, first: I64, kind: I64, call: I32) -> tu
             weights[number] = matrices[1].bytes
             rows[number] = max(matrices[0].shape[0], 1)
     return weights, rows
+
+
+def _parameters(found: Graph, first: I64, shared_bytes: I64) -> I64:
+    """Return the bytes of parameters or their gradients that nodes move."""
+    nodes, reads = found.nodes, found.reads
+    read = np.where(np.isin(reads.bytes, shared_bytes), reads.bytes, 0)
+    shared: I64 = sums(reads.node, read, len(nodes))
+    shared += np.where(np.isin(nodes.written_bytes, shared_bytes), nodes.written_bytes, 0)
+    return shared[first]
 
 
 def _matrices(trace: Trace, op: int) -> list[Tensor]:

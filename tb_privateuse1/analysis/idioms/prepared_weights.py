@@ -27,6 +27,10 @@ _MOST = 50_000
 _WEIGHT_AT = {"linear": 1, "conv1d": 1, "conv2d": 1, "conv3d": 1, "convolution": 1, "embedding": 0,
               "addmm": 2, "layer_norm": 2, "rms_norm": 2}  # fmt: skip
 """Where a layer takes its weight."""
+_INPUT_AT = {"linear": 0, "conv1d": 0, "conv2d": 0, "conv3d": 0, "convolution": 0,
+             "embedding": 1, "addmm": 1, "layer_norm": 0, "rms_norm": 0, "group_norm": 0,
+             "batch_norm": 0}  # fmt: skip
+"""Where a layer takes its input; the others of its tensors are parameters."""
 _LONGEST = 6
 """Operators from a weight to its layer: those of a normalized or an adapted one."""
 
@@ -58,6 +62,12 @@ def prepared_weights(trace: Trace, operators: OutermostCalls) -> I64:
     trains = operators.ends.any() or (phase_kinds(trace) == STEPPING).any()
     again = _beyond_parameters if trains else _behind_first_step
     return np.unique(np.array(again(trace, operators, chains), np.int64))
+
+
+def states_read(call: Call) -> tuple[Key, ...]:
+    """Return what a call reads but for the parameters of a layer."""
+    at = _INPUT_AT.get(call.word)
+    return call.reads if at is None else call.reads[at : at + 1]
 
 
 def _behind_first_step(

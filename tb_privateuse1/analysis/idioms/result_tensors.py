@@ -44,6 +44,8 @@ _BROADCASTS = frozenset(
      "xor", "atan2", "polar", "div", "true_divide")
 )  # fmt: skip
 _REDUCES = frozenset(("sum", "mean", "amax", "amin", "prod", "norm", "any", "all", "logsumexp"))
+_ASKS = ("any", "all")
+"""Their dimension is a number, where other reductions take a list."""
 _SIZED = {"ones": "float32", "zeros": "float32", "rand": "float32", "randn": "float32",
           "empty": "float32", "full": "", "eye": "float32", "arange": "", "linspace": "float32",
           "randint": "int64", "randperm": "int64"}  # fmt: skip
@@ -88,7 +90,7 @@ def _result(call: Arguments, word: str) -> tuple[tuple[int, ...], str]:
     if word in CUTS:
         return _cut(call, word), call.tensor(0).dtype
     if word in _REDUCES:
-        return _reduced(call), _promoted(call, word)
+        return _reduced(call, word), _promoted(call, word)
     if writes_first(call):
         return call.tensor(0).shape, call.tensor(0).dtype
     if word in _SAME:
@@ -191,13 +193,16 @@ def _broadcast(call: Arguments) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _reduced(call: Arguments) -> tuple[int, ...]:
+def _reduced(call: Arguments, word: str) -> tuple[int, ...]:
     shape, dims = call.tensor(0).shape, call.value(1)
-    if not dims.startswith("["):
+    if word in _ASKS and dims:
+        gone = {call.integer(1) % len(shape)}
+    elif not dims.startswith("["):
         return ()
-    gone = (
-        {one % len(shape) for one in call.integers(1)} if dims != "[]" else set(range(len(shape)))
-    )
+    elif dims == "[]":
+        gone = set(range(len(shape)))
+    else:
+        gone = {one % len(shape) for one in call.integers(1)}
     keeps = call.value(2) in ("True", "1")
     return tuple(1 if i in gone else size for i, size in enumerate(shape) if keeps or i not in gone)
 

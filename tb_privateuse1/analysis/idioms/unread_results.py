@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.idioms.outermost_calls import Key, OutermostCalls, outermost_calls
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, find_passes, phase_kinds
-from tb_privateuse1.trace.columns import following, latest_not_after
+from tb_privateuse1.trace.columns import following, latest_not_after, mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -42,26 +42,34 @@ def unread_results(trace: Trace) -> I64:
     return calls.rows[np.array(sorted(gone), np.int64)]
 
 
-def _without_gradient(trace: Trace, calls: OutermostCalls) -> Bools:
-    """Return which operators autograd records, and no backward pass goes through.
+def with_gradient(trace: Trace, calls: OutermostCalls) -> Bools | None:
+    """Return which forward operators a backward pass goes through; None if that is not known.
 
     An operator has all numbers from its own up to that of the next one. With several threads that
     count on their own, nothing is known.
     """
     ops = trace.ops
     nodes = np.flatnonzero((phase_kinds(trace) == BACKWARD) & (ops.sequence >= 0))
-    found = np.zeros(len(calls.rows), np.bool_)
-    recorded = np.flatnonzero(calls.records)
-    threads = np.unique(calls.thread[recorded])
+    # Nodes on a thread of their own have the numbers of what they are gradients of.
+    threads = np.unique(calls.thread[np.flatnonzero(calls.records & ~calls.ends)])
     if not len(nodes) or len(threads) != 1 or len(np.unique(ops.forward_thread[nodes])) != 1:
-        return found
+        return None
     numbered = np.flatnonzero((ops.sequence[calls.rows] >= 0) & (calls.thread == threads[0]))
     numbered = numbered[~calls.ends[numbered]]
     number = ops.sequence[calls.rows[numbered]]
     until = following(number, np.iinfo(np.int64).max)
     evaluated = np.sort(ops.sequence[nodes])
     low, high = (np.searchsorted(evaluated, edge) for edge in (number, until))
-    found[numbered] = (low == high) & calls.records[numbered]
+    return mask_of(numbered[low < high], len(calls.rows))
+
+
+def _without_gradient(trace: Trace, calls: OutermostCalls) -> Bools:
+    """Return which operators autograd records, and no backward pass goes through."""
+    known = with_gradient(trace, calls)
+    numbered = (trace.ops.sequence[calls.rows] >= 0) & ~calls.ends
+    if known is None:
+        return np.zeros(len(calls.rows), np.bool_)
+    found: Bools = calls.records & numbered & ~known
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tests.support.program import Program
 
@@ -88,5 +90,6 @@ def test_calls_with_other_strides_are_other_calls() -> None:
         with run.step():
             for strides, length in (([[64, 1]], 10), ([[1, 64]], 100)):
                 run.rest(1)
-                run.op("aten::mul", length, **{"Input Dims": [[64, 64]], "Input Strides": strides})
+                recorded: dict[str, Any] = {"Input Dims": [[64, 64]], "Input Strides": strides}
+                run.op("aten::mul", length, **recorded)
     assert lengths_us(run) == [10.0, 100.0] * 5
