@@ -25,6 +25,7 @@ __all__ = [
     "growing_tensors",
     "host_answers",
     "idiom",
+    "independent_passes",
     "independent_rounds",
     "inverses",
     "later_calls",

@@ -47,20 +47,22 @@ class Loops(Struct, frozen=True, eq=False):
     fused_ns: I64
 
 
-def batched(trace: Trace, ranges: Ranges, *, is_host: bool) -> Loops:
+def batched(trace: Trace, ranges: Ranges, *, is_host: bool, place: I64 | None = None) -> Loops:
     """Return what the nodes in some ranges would take as one operator for each kind of call.
 
     Work of unknown size stays. On a host, so does what is neither a pass over memory nor a product;
     without recorded inputs it may be that of a call alone, which one operator has once. Where
     rounds are not known to be independent, and a product may need the result of the round before,
-    the loop stays as it is.
+    the loop stays as it is. ``place``: by row of ``trace.ops``, what tells the calls of one round
+    apart; by default the modules that call them.
     """
     found = graph(trace)
     nodes = found.nodes
     loop = _loops_of(trace, found, ranges)
     inside = np.flatnonzero(loop >= 0)
     module, call = _modules(trace, nodes.op[inside])
-    first, kind = group_rows(loop[inside], nodes.call[inside], module)
+    at = module if place is None else place[nodes.op[inside]]
+    first, kind = group_rows(loop[inside], nodes.call[inside], at)
     kinds = len(first)
     node_kind = np.full(len(nodes), -1, np.int64)
     node_kind[inside] = kind
