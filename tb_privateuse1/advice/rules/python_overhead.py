@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
@@ -21,7 +22,8 @@ from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.i18n.units import percent
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import containing
 
 _WORK: tuple[ClassName, ...] = ("python", "dispatch", "file_or_lock", "launch_call")
 """Classes of the account that the program's own code causes."""
@@ -49,9 +51,24 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the program's functions whose Python runs for long while no operator does."""
     idle = intervals.intersect(case.class_time("python"), case.idle)
+    behind = _behind_operators(case)
     for own in own_python(case.trace, idle)[:_MOST]:
-        if case.share(own.ns) >= MANY_PLACES and _in_each_step(case, own.time):
-            yield _of_python(case, own)
+        # What neither feeds an operator nor reads a result is beside the step: ``side_work``.
+        used = own if own.reads else replace(own, time=intervals.subtract(own.time, behind))
+        if case.share(used.ns) >= MANY_PLACES and _in_each_step(case, used.time):
+            yield _of_python(case, used)
+
+
+def _behind_operators(case: RuleContext) -> intervals.Set:
+    """Return the time of steps behind their last operator."""
+    steps, top = case.trace.steps, case.top
+    starts, ends = steps.host_start_ns[case.steps], steps.host_end_ns[case.steps]
+    last = groupby.maxima(
+        containing(starts, ends, case.trace.ops.start_ns[top]),
+        case.trace.ops.end_ns[top],
+        len(ends),
+    )
+    return intervals.union(np.clip(last, starts, ends), ends)
 
 
 def _in_each_step(case: RuleContext, time: intervals.Set) -> bool:

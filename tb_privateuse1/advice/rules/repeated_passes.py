@@ -13,9 +13,10 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms import batched_cost
-from tb_privateuse1.analysis.idioms.batched_cost import Ranges
+from tb_privateuse1.analysis.idioms.batched_cost import TILE, Ranges
 from tb_privateuse1.analysis.idioms.independent_passes import (
     IndependentPasses,
+    has_few_rows,
     independent_passes,
     without_gradient,
 )
@@ -98,6 +99,8 @@ _KEPT = Code(
 
 def _finding(case: RuleContext, found: IndependentPasses) -> RuleFinding | None:
     trace = case.trace
+    if not has_few_rows(trace, found):
+        return None
     together = _together(case, found)
     work = batched_cost.batched(trace, together.ranges, is_host=True, place=together.place)
     fused = fusion.fuse(case, work.graph, work.kind, work.duration_ns, work.fused_ns)
@@ -202,7 +205,10 @@ RULE = Rule(
     looks_for=say(
         "On a host alone: two or more calls of one module in a step with equal operators, where "
         "nothing that is made of the results has the size of an input, and neither a backward pass "
-        "nor an optimizer is between. Not modules that keep a state or normalize over the batch."
+        "nor an optimizer is between; products of fewer than {tile} rows. Not modules that keep a "
+        "state or normalize over the batch. Or a call that autograd records for no backward pass, "
+        "beside an equal one that has it.",
+        tile=TILE,
     ),
     why=say("Each call runs all operators of the module, most of them for little work."),
     fix=say(

@@ -17,7 +17,7 @@ from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table, ThreadRow
 
-_TILE = 64
+TILE = 64
 """Rows that matrix units multiply at a time: fewer take as long."""
 
 
@@ -70,8 +70,8 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool, place: I64 | None = 
     duration = sums(node_kind, nodes.duration_ns, kinds)
     shared, rows = _weights(trace, found, inside[first], kind, call)
     alone = ~ranges.independent[loop[inside][first]]
-    shared[alone], rows[alone] = 0, _TILE
-    fuller = np.clip(_TILE // rows, 1, count)
+    shared[alone], rows[alone] = 0, TILE
+    fuller = np.clip(TILE // rows, 1, count)
     together = _together_ns(trace, found, node_kind, inside, kind, (count - 1) * shared, fuller)
     sized = np.bincount(found.reads.node, minlength=len(nodes))[inside[first]] > 0
     calls = np.where(sized | (not is_host), 1, count)
@@ -153,7 +153,7 @@ def _weights(trace: Trace, found: Graph, first: I64, kind: I64, call: I32) -> tu
     is_one = calls == np.bincount(kind, minlength=len(first))
     is_one &= found.nodes.role[first] == PRODUCT
     is_one[kind[call < 0]] = False
-    weights, rows = np.zeros(len(first), np.int64), np.full(len(first), _TILE, np.int64)
+    weights, rows = np.zeros(len(first), np.int64), np.full(len(first), TILE, np.int64)
     for number in np.flatnonzero(is_one).tolist():
         matrices = _matrices(trace, int(found.nodes.op[first[number]]))
         if len(matrices) == 2:

@@ -12,6 +12,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.batched_cost import TILE
 from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS
 from tb_privateuse1.analysis.idioms.outermost_calls import (
     Call,
@@ -21,13 +22,15 @@ from tb_privateuse1.analysis.idioms.outermost_calls import (
 )
 from tb_privateuse1.analysis.idioms.repeated_sequences import RangeHashes
 from tb_privateuse1.analysis.idioms.result_tensors import VIEWS
+from tb_privateuse1.analysis.operators import library_frames
+from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes, phase_kinds
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.analysis.work.calls import group_calls
+from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import containing, mask_of, starts_run, sums_before
+from tb_privateuse1.trace.columns import containing, lookup, mask_of, starts_run, sums_before
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, FrameRow64, Table
 
 _MOST = 2_000
@@ -84,7 +87,9 @@ def independent_passes(trace: Trace) -> IndependentPasses:
         if key not in known:
             known[key] = _is_independent(calls, one, between)
         alike[at] = known[key]
-        read[at + 1] = known[key] and _is_read(trace, calls, int(frame[at]), int(frame[at + 1]))
+        if known[key]:
+            read[at + 1], used = _is_read(trace, calls, int(frame[at]), int(frame[at + 1]))
+            alike[at] = not used
     alike[np.flatnonzero(alike)[_MOST:]] = False
     begins = np.append(True, ~alike)[: len(frame)]
     run = np.cumsum(begins) - 1
@@ -198,18 +203,46 @@ def _given(call: Call) -> tuple[Key, ...]:
     return call.reads[:1] if call.word in _LAYERS else call.reads
 
 
-def _is_read(trace: Trace, calls: OutermostCalls, one: int, other: int) -> bool:
-    """Return whether the host reads values between the starts of two passes."""
+def _is_read(trace: Trace, calls: OutermostCalls, one: int, other: int) -> tuple[bool, bool]:
+    """Return whether the host reads values between two passes, and whether functions may use them.
+
+    Such a function is of the program or a library, and the program calls it: a world's move. What
+    torch calls, as samples of a loader, does not know them.
+    """
     frames, ops = trace.frames, trace.ops
     start, end = frames.start_ns[[one, other]].tolist()
     at = ops.start_ns[calls.rows]
-    rows = calls.rows[(at >= start) & (at < end)]
-    words = [calls.at(int(place)).word for place in np.searchsorted(calls.rows, rows).tolist()]
-    inside = (frames.start_ns >= start) & (frames.start_ns < end)
-    names = groupby.distinct_values(frames.name[inside])
-    return any(word in _READS for word in words) or any(
-        _HANDED.match(trace.text(name)) for name in names.tolist()
+    places = np.flatnonzero((at >= start) & (at < end))
+    # A function that goes on calls the next pass.
+    inside = np.flatnonzero((frames.start_ns >= start) & (frames.end_ns <= end))
+    names = [trace.text(name) for name in frames.name[inside].tolist()]
+    handed = [bool(_HANDED.match(name)) for name in names]
+    read = any(handed) or any(calls.at(place).word in _READS for place in places.tolist())
+    around = lookup(frames.name, frames.parent[inside], NONE)
+    callers = [trace.text(name) if name >= 0 else "" for name in around.tolist()]
+    answers = any(
+        library_frames.LINED.match(name)
+        and not library_frames.is_torch(name)
+        and not library_frames.is_torch(caller)
+        and not caller.startswith(call_tree.MODULE)
+        for name, caller in zip(names, callers, strict=True)
     )
+    return read, read and answers
+
+
+def has_few_rows(trace: Trace, passes: IndependentPasses) -> bool:
+    """Return whether products of the first pass have fewer rows than are multiplied at a time.
+
+    Of more rows a batch saves little: their work is longer than a call.
+    """
+    rows = outermost_calls(trace).rows[int(passes.first[0]) : int(passes.until[0])]
+    for row in rows.tolist():
+        kind = kind_of(trace.text(trace.ops.name[row]), trace.vendor)
+        call = read_call(trace, row) if kind in ("gemm", "convolution", "recurrent") else None
+        x = None if call is None else call.optional(0)
+        if x is not None and x.numel >= TILE * (x.shape[-1] if kind == "gemm" else x.shape[1]):
+            return False
+    return True
 
 
 def without_gradient(trace: Trace, passes: IndependentPasses) -> Bools:

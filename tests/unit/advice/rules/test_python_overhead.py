@@ -170,3 +170,15 @@ def test_what_reads_results_may_be_needed() -> None:
 
 def test_a_lock_is_no_work() -> None:
     assert found(RULE, on_host(TOKENIZE, "threading.py(359): wait").trace()) == []
+
+
+def test_what_feeds_no_operator_of_the_step_is_beside_it() -> None:
+    """A program reads counters of the system behind each step: that is of ``side_work``."""
+    run = Program()
+    for _ in range(4):
+        with run.step(), run.frame(STEP):
+            for _ in range(10):
+                run.op("aten::mm", 50)
+            with run.frame("counters.py(4): read"):
+                run.rest(400)
+    assert found(RULE, run.trace()) == []

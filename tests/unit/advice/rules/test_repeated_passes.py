@@ -91,17 +91,37 @@ def test_one_pass_of_a_step_is_fine() -> None:
     assert found(RULE, steps(lambda run: run.encode() and None).trace()) == []
 
 
+def acting_once(run: Host) -> None:
+    run.encode(1)
+    run.work("aten::argmax", (1, 16))
+    with run.frame(READ):
+        run.rest(1)
+
+
 def acting(run: Host) -> None:
     for _ in range(8):
-        run.encode(1)
-        run.work("aten::argmax", (1, 16))
-        with run.frame(READ):
-            run.rest(1)
+        acting_once(run)
 
 
 def test_what_the_host_reads_may_decide_what_comes_next() -> None:
     (row,) = found(RULE, steps(acting).trace())
     assert (row.confidence, row.saving_low_ns) == ("low", 0)
+
+
+def playing(run: Host) -> None:
+    """A world answers each action with the next input."""
+    with run.frame("train.py(2): play"):
+        for _ in range(8):
+            acting_once(run)
+            with run.frame("world.py(3): move"):
+                run.rest(2)
+            run.rest(1)
+
+
+def full_batches(run: Host) -> None:
+    """A test in batches that are as large as they should be."""
+    for _ in range(8):
+        run.encode(128)
 
 
 def generating(run: Host) -> None:
@@ -161,7 +181,18 @@ def growing(run: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [generating, refining, pulling, caching, normalizing, accumulating, growing]
+    "body",
+    [
+        playing,
+        full_batches,
+        generating,
+        refining,
+        pulling,
+        caching,
+        normalizing,
+        accumulating,
+        growing,
+    ],
 )
 def test_passes_that_need_each_other_or_differ(body: Callable[[Host], None]) -> None:
     assert found(RULE, steps(body).trace()) == []
