@@ -80,19 +80,27 @@ def independent_passes(trace: Trace) -> IndependentPasses:
     frame, first, until = _passes(trace, calls)
     alike = _alike(trace, calls, frame, first, until)
     read = np.zeros(len(frame), np.bool_)
+    starts = trace.frames.start_ns[frame]
+    by_start = np.flatnonzero(trace.frames.thread == thread_roles(trace).main)
+    by_start = by_start[np.argsort(trace.frames.start_ns[by_start], kind="stable")]
+    begins = trace.frames.start_ns[by_start]
     known: dict[tuple[object, ...], bool] = {}
-    for at in np.flatnonzero(alike)[:_MOST].tolist():
+    asked = np.flatnonzero(alike)
+    alike[asked[_MOST:]] = False
+    for at in asked[:_MOST].tolist():
         one, between = (int(first[at]), int(until[at])), (int(until[at]), int(first[at + 1]))
         key = (bytes(calls.call[slice(*one)]), bytes(calls.call[slice(*between)]))
         if key not in known:
             known[key] = _is_independent(calls, one, between)
         alike[at] = known[key]
         if known[key]:
-            read[at + 1], used = _is_read(trace, calls, int(frame[at]), int(frame[at + 1]))
+            low, high = np.searchsorted(begins, starts[at : at + 2])
+            inside = by_start[low:high]
+            # A function that goes on calls the next pass.
+            inside = inside[trace.frames.end_ns[inside] <= starts[at + 1]]
+            read[at + 1], used = _is_read(trace, calls, range(one[0], between[1]), inside)
             alike[at] = not used
-    alike[np.flatnonzero(alike)[_MOST:]] = False
-    begins = np.append(True, ~alike)[: len(frame)]
-    run = np.cumsum(begins) - 1
+    run = np.cumsum(np.append(True, ~alike)[: len(frame)]) - 1
     size = np.bincount(run, minlength=1)[run] if len(run) else run
     seen = np.bincount(run, weights=read, minlength=1)[run] > 0 if len(run) else read
     until, end_ns = _with_rest(trace, calls, run, first, until, trace.frames.end_ns[frame])
@@ -203,21 +211,17 @@ def _given(call: Call) -> tuple[Key, ...]:
     return call.reads[:1] if call.word in _LAYERS else call.reads
 
 
-def _is_read(trace: Trace, calls: OutermostCalls, one: int, other: int) -> tuple[bool, bool]:
+def _is_read(trace: Trace, calls: OutermostCalls, places: range, inside: I64) -> tuple[bool, bool]:
     """Return whether the host reads values between two passes, and whether functions may use them.
 
     Such a function is of the program or a library, and the program calls it: a world's move. What
-    torch calls, as samples of a loader, does not know them.
+    torch calls, as samples of a loader, does not know them. ``places`` has the operators from the
+    one pass to the other, ``inside`` the frames.
     """
-    frames, ops = trace.frames, trace.ops
-    start, end = frames.start_ns[[one, other]].tolist()
-    at = ops.start_ns[calls.rows]
-    places = np.flatnonzero((at >= start) & (at < end))
-    # A function that goes on calls the next pass.
-    inside = np.flatnonzero((frames.start_ns >= start) & (frames.end_ns <= end))
+    frames = trace.frames
     names = [trace.text(name) for name in frames.name[inside].tolist()]
     handed = [bool(_HANDED.match(name)) for name in names]
-    read = any(handed) or any(calls.at(place).word in _READS for place in places.tolist())
+    read = any(handed) or any(calls.at(place).word in _READS for place in places)
     around = lookup(frames.name, frames.parent[inside], NONE)
     callers = [trace.text(name) if name >= 0 else "" for name in around.tolist()]
     answers = any(
