@@ -46,7 +46,7 @@ _GROWS = re.compile(
 _LAYERS = (
     "linear", "conv1d", "conv2d", "conv3d", "layer_norm", "group_norm", "instance_norm", "rms_norm",
 )  # fmt: skip
-"""Operators of which all tensors but the first are weights."""
+"""Operators whose tensors but the first are weights."""
 
 
 class IndependentPasses(Table, frozen=True):
@@ -67,7 +67,7 @@ class IndependentPasses(Table, frozen=True):
 
 
 class _Pass(Struct, frozen=True):
-    """What one pass is given, and what it leaves; None where it may keep a state."""
+    """Tensors that a pass reads from outside, and those that nobody in it reads."""
 
     inputs: frozenset[Key]
     outputs: frozenset[Key]
