@@ -82,6 +82,7 @@ def views(run: Host) -> None:
 
 def test_passes_of_several_inputs_fit_into_one() -> None:
     (row,) = found(RULE, steps(views).trace())
+    assert [row.rule] == ["repeated_passes"]
     assert "Encoder is called 3 times in a row" in row.title
     assert (str(row.where), row.confidence) == ("step (train.py:9)", "medium")
     # Of three equal passes two go; what three inputs take is not less than one.
