@@ -44,6 +44,9 @@ FURTHER: dict[str, Evidence] = {
     "graph_break": Evidence(
         "test", "tests/unit/advice/rules/test_graph_break.py", "compiled code with print and item"
     ),
+    "repeated_passes": Evidence(
+        "test", "tests/unit/advice/rules/test_repeated_passes.py", "views of a sample, one by one"
+    ),
     "late_release": Evidence("test", _MEMORY, "gradients and results that outlive their use"),
     "memory_growth": Evidence("test", _MEMORY, "a list of results that grows"),
     "torch_threads": Evidence(

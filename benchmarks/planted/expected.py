@@ -276,9 +276,17 @@ COMMON: dict[str, tuple[float, tuple[str, ...]]] = {
     "classes_for_each_batch": (0.85, ("repeated_work",)),
     "views_in_two_passes": (0.20, ("weight_reads", "split_batch")),
     "ensemble_one_by_one": (0.25, ("product_series", "indexing_loop")),
+    "text_split_in_step": (0.40, ("python_overhead", "listed_tensors")),
+    "pictures_moved_in_numpy": (0.40, ("python_overhead",)),
+    "neighbours_drawn_in_python": (0.65, ("python_overhead", "listed_tensors")),
+    "overlap_by_sample_and_class": (0.40, ("indexing_loop",)),
+    "three_texts_apart": (0.35, ("repeated_passes",)),
+    "worlds_asked_one_by_one": (0.90, ("repeated_passes",)),
+    "scored_by_a_second_pass": (0.35, ("repeated_passes",)),
+    "tested_in_batches_of_one": (0.90, ("repeated_passes", "single_process_loader")),
 }
-"""Faults on a device that guides and forums name, at hand while rules were written; the last three
-had none."""
+"""Faults that are common by guides, forums and issues, on a device and on a host. They were at hand
+while rules were written; ``classes_for_each_batch`` and ``ensemble_one_by_one`` had none."""
 
 EXPECTED = (
     LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS | ROWS | ORDINARY | AFTERWARDS

@@ -32,6 +32,7 @@ RULES: Registry[Rule] = Registry(
         "filled_on_host",
         "listed_tensors",
         "indexing_loop",
+        "repeated_passes",
         "recurrent_loop",
         "split_batch",
         "product_series",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
@@ -13,13 +14,16 @@ from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.account.class_intervals import within
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
+from tb_privateuse1.analysis.account.own_python import OwnPython, own_python
 from tb_privateuse1.analysis.account.table import function_of_intervals
+from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.i18n.units import percent
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import containing
 
 _WORK: tuple[ClassName, ...] = ("python", "dispatch", "file_or_lock", "launch_call")
 """Classes of the account that the program's own code causes."""
@@ -29,8 +33,11 @@ _MOST, _INNER = 5, 3
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield by name the idle time in calls that launch nothing."""
+    """Yield by name the idle time in calls that launch nothing, or on a host in its own Python."""
     if not len(case.trace.kernels):
+        return
+    if case.is_host:
+        yield from _on_host(case)
         return
     found = calls_without_launches.apart_calls(case.trace, case.in_classes(*_WORK))
     waiting = case.in_classes("file_or_lock")
@@ -39,6 +46,81 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         waited = intervals.length(intervals.intersect(calls.time, waiting))
         if case.share(calls.ns) >= MANY_PLACES and 2 * waited < calls.ns:
             yield _finding(case, calls)
+
+
+def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the program's functions whose Python runs for long while no operator does."""
+    idle = intervals.intersect(case.class_time("python"), case.idle)
+    behind = _behind_operators(case)
+    for own in own_python(case.trace, idle)[:_MOST]:
+        # What neither feeds an operator nor reads a result is beside the step: ``side_work``.
+        used = own if own.reads else replace(own, time=intervals.subtract(own.time, behind))
+        if case.share(used.ns) >= MANY_PLACES and _in_each_step(case, used.time):
+            yield _of_python(case, used)
+
+
+def _behind_operators(case: RuleContext) -> intervals.Set:
+    """Return the time of steps behind their last operator."""
+    steps, top = case.trace.steps, case.top
+    starts, ends = steps.host_start_ns[case.steps], steps.host_end_ns[case.steps]
+    last = groupby.maxima(
+        containing(starts, ends, case.trace.ops.start_ns[top]),
+        case.trace.ops.end_ns[top],
+        len(ends),
+    )
+    return intervals.union(np.clip(last, starts, ends), ends)
+
+
+def _in_each_step(case: RuleContext, time: intervals.Set) -> bool:
+    """Return whether most steps have their part of the time: one may be held up by chance."""
+    if len(case.steps) < 2:
+        return True
+    steps = case.trace.steps
+    spent = intervals.covered_length(
+        time, steps.host_start_ns[case.steps], steps.host_end_ns[case.steps]
+    )
+    return bool(2 * np.count_nonzero(2 * spent >= spent.mean()) > len(spent))
+
+
+def _of_python(case: RuleContext, own: OwnPython) -> RuleFinding:
+    trace = case.trace
+    inner = calls_without_launches.innermost_names(trace, own.time, _INNER)
+    name = call_title(trace, trace.text(trace.frames.name[own.rows[0]]))
+    where = say(" Most of the time went by in {names}.", names=join_list(inner)) if inner else ""
+    return RuleFinding(
+        title=say(
+            "Python runs in {name}, and no operator: {share} of the time",
+            name=name,
+            share=percent(case.share(own.ns)),
+        ),
+        explanation=say(
+            "{calls} ran Python for as long as several operators take, and nothing was computed "
+            "meanwhile. Python handles one item at a time.{where}",
+            calls=plural(len(own.rows), "call"),
+            where=where,
+        ),
+        events=len(own.rows),
+        evidence=case.examples("frames", own.rows),
+        how=say("The time of these functions in which no operator runs."),
+        claim=own.time,
+        removes=case.without(instants=own.time),
+        # What needs a result of the step cannot be done ahead of it.
+        may_vanish=own.reads,
+        confidence="low" if own.reads else "medium",
+        source=user_functions.of_frame(trace, int(own.rows[0])),
+        fix=_OF_RESULTS if own.reads else _AHEAD,
+    )
+
+
+_AHEAD = say(
+    "Do it ahead of time: once for all data before the loop, or in the workers of a data loader. "
+    "What must be new in each step: for all items at once, with arrays or tensors."
+)
+_OF_RESULTS = say(
+    "Work on the whole tensor instead of its values in Python: comparisons, torch.bincount, "
+    "searchsorted, gather. Metrics and logs: after each n-th step. What simulates a world for the "
+    "next step: several worlds in processes of their own."
+)
 
 
 def _finding(case: RuleContext, calls: calls_without_launches.ApartCalls) -> RuleFinding:
@@ -108,7 +190,8 @@ RULE = Rule(
     cause="launching",
     looks_for=say(
         "Python frames (without stacks: annotations) that launch nothing, as long as five "
-        "operators or longer, while the device idles."
+        "operators or longer, while the device idles. On a host alone: functions of the program "
+        "that run Python for as long without an operator, in most steps."
     ),
     why=say("The device waits for code that has nothing to do with it."),
     fix=say(
@@ -133,6 +216,6 @@ RULE = Rule(
         ),
     ),
     check=check,
-    needs=("device", "operators"),
+    needs=("work", "operators"),
     precedence="rest",
 )

@@ -6,8 +6,8 @@
 function with most of a time; ``bounds`` has the share that idle time leaves;
 ``idle_by_operator`` sums idle time by the operator that ends it, ``top_lists`` has the operators
 and kernels with the most time, ``calls_without_launches`` finds the host's calls that launch
-nothing, and ``state_writes`` those that copy tensors and write them. ``first_look`` finds which
-tracks the timeline shows first.
+nothing, ``own_python`` the program's own Python without operators, and ``state_writes`` those that
+copy tensors and write them. ``first_look`` finds which tracks the timeline shows first.
 """
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "host_activity",
     "host_chain",
     "idle_by_operator",
+    "own_python",
     "state_writes",
     "table",
     "top_lists",

@@ -26,7 +26,7 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, MISSING, NONE, OPERATOR, Frames, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-_OPERATORS = 5
+LONG = 5
 """A call as long as this many usual operators is apart."""
 _PAUSE = 20
 """Time without events as long as this many usual operators is no pace of launching."""
@@ -62,7 +62,7 @@ def pauses(trace: Trace, own: ClassIntervals) -> intervals.Set:
 
     ``own`` are intervals of the account.
     """
-    least = _PAUSE * _usual_operator(trace)
+    least = _PAUSE * usual_operator_ns(trace)
     length = own.end_ns - own.start_ns
     rows = np.flatnonzero((own.time_class == NUMBER["python"]) & (length >= least))
     found = intervals.EMPTY
@@ -79,7 +79,7 @@ def held_by_others(trace: Trace, quiet: intervals.Set) -> intervals.Set:
 
     A thread that waits wakes up now and then; one that has the interpreter calls functions.
     """
-    usual = _usual_operator(trace)
+    usual = usual_operator_ns(trace)
     starts = np.sort(trace.frames.start_ns, kind="stable")
     begun = np.searchsorted(starts, quiet[1]) - np.searchsorted(starts, quiet[0], side="right")
     held = begun * _EACH * usual >= quiet[1] - quiet[0]
@@ -126,7 +126,7 @@ def _by_name(trace: Trace, times: intervals.Set) -> Iterator[ApartCalls]:
     outer = free & ~lookup(free, columns.parent, False)
     rows = np.flatnonzero(outer)
     length = columns.end_ns[rows] - columns.start_ns[rows]
-    rows = rows[length >= _OPERATORS * _usual_operator(trace)]
+    rows = rows[length >= LONG * usual_operator_ns(trace)]
     for _, some in groupby.split_by_value(title_numbers(trace, columns.name[rows])):
         own = rows[some]
         inside = intervals.union(columns.start_ns[own], columns.end_ns[own])
@@ -151,7 +151,7 @@ def _launched(trace: Trace) -> I64:
 
 
 @memoize
-def _usual_operator(trace: Trace) -> float:
+def usual_operator_ns(trace: Trace) -> float:
     """Return the median host time of the outermost operators that launch; 0 without any."""
     ops = trace.ops
     launching = trace.kernels.op[trace.kernels.op >= 0]

@@ -26,6 +26,7 @@ __all__ = [
     "growing_tensors",
     "host_answers",
     "idiom",
+    "independent_passes",
     "independent_rounds",
     "inverses",
     "later_calls",

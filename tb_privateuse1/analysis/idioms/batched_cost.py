@@ -19,7 +19,7 @@ from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table, ThreadRow
 
 _NOTHING: I64 = np.empty(0, np.int64)
-_TILE = 64
+TILE = 64
 """Rows that matrix units multiply at a time: fewer take as long."""
 
 
@@ -49,7 +49,14 @@ class Loops(Struct, frozen=True, eq=False):
     fused_ns: I64
 
 
-def batched(trace: Trace, ranges: Ranges, *, is_host: bool, shared_bytes: I64 = _NOTHING) -> Loops:
+def batched(
+    trace: Trace,
+    ranges: Ranges,
+    *,
+    is_host: bool,
+    shared_bytes: I64 = _NOTHING,
+    place: I64 | None = None,
+) -> Loops:
     """Return what the nodes in some ranges would take as one operator for each kind of call.
 
     Tensors of ``shared_bytes`` are the same in all rounds: parameters and their gradients.
@@ -57,14 +64,16 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool, shared_bytes: I64 = 
     Work of unknown size stays. On a host, so does what is neither a pass over memory nor a product;
     without recorded inputs it may be that of a call alone, which one operator has once. Where
     rounds are not known to be independent, and a product may need the result of the round before,
-    the loop stays as it is.
+    the loop stays as it is. ``place``: by row of ``trace.ops``, what tells the calls of one round
+    apart; by default the modules that call them.
     """
     found = graph(trace)
     nodes = found.nodes
     loop = _loops_of(trace, found, ranges)
     inside = np.flatnonzero(loop >= 0)
     module, call = modules_around(trace, nodes.op[inside])
-    first, kind = group_rows(loop[inside], nodes.call[inside], module)
+    at = module if place is None else place[nodes.op[inside]]
+    first, kind = group_rows(loop[inside], nodes.call[inside], at)
     kinds = len(first)
     node_kind = np.full(len(nodes), -1, np.int64)
     node_kind[inside] = kind
@@ -72,11 +81,11 @@ def batched(trace: Trace, ranges: Ranges, *, is_host: bool, shared_bytes: I64 = 
     duration = sums(node_kind, nodes.duration_ns, kinds)
     shared, rows = _weights(trace, found, inside[first], kind, call)
     alone = ~ranges.independent[loop[inside][first]]
-    shared[alone], rows[alone] = 0, _TILE
+    shared[alone], rows[alone] = 0, TILE
     if len(shared_bytes):
         # Whether more rows are multiplied as fast as fewer, no call of such a loop tells.
-        shared, rows = _parameters(found, inside[first], shared_bytes), np.full(kinds, _TILE)
-    fuller = np.clip(_TILE // rows, 1, count)
+        shared, rows = _parameters(found, inside[first], shared_bytes), np.full(kinds, TILE)
+    fuller = np.clip(TILE // rows, 1, count)
     together = _together_ns(trace, found, node_kind, inside, kind, (count - 1) * shared, fuller)
     sized = np.bincount(found.reads.node, minlength=len(nodes))[inside[first]] > 0
     calls = np.where(sized | (not is_host), 1, count)
@@ -164,7 +173,7 @@ def _weights(trace: Trace, found: Graph, first: I64, kind: I64, call: I32) -> tu
     is_one = calls == np.bincount(kind, minlength=len(first))
     is_one &= found.nodes.role[first] == PRODUCT
     is_one[kind[call < 0]] = False
-    weights, rows = np.zeros(len(first), np.int64), np.full(len(first), _TILE, np.int64)
+    weights, rows = np.zeros(len(first), np.int64), np.full(len(first), TILE, np.int64)
     for number in np.flatnonzero(is_one).tolist():
         matrices = _matrices(trace, int(found.nodes.op[first[number]]))
         if len(matrices) == 2:

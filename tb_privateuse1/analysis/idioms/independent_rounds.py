@@ -133,16 +133,16 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
 
 
 def _passes(read: _Places, top: I64, taken: I64, end: int) -> Iterator[_Loop]:
-    """Yield a loop for each time that all rounds come again, as in steps that are not marked.
+    """Yield a loop for each time that all rounds come again: an inner loop, or steps without marks.
 
     ``taken`` are the places, a row per round, as indices of ``top``; the last round ends at
     ``end``, and may be missing.
     """
-    cycle = read.cycle(top[taken])
-    if cycle < ROUNDS or -len(taken) % cycle > 1:
+    cycle, begin = read.cycle(top[taken])
+    if cycle < ROUNDS or (begin - len(taken)) % cycle > 1:
         return
     length = int(taken[1, 0] - taken[0, 0])
-    for first in range(0, len(taken), cycle):
+    for first in range(begin, len(taken), cycle):
         rounds = taken[first : first + cycle]
         items = read.items(top[rounds])
         until = int(rounds[-1, 0]) + length if first + cycle < len(taken) else end
@@ -251,12 +251,24 @@ class _Places:
                 )
         return found
 
-    def cycle(self, rows: np.ndarray) -> int:
-        """Return after how many rounds all places come again in equal order; 0 if they do not."""
+    def cycle(self, rows: np.ndarray) -> tuple[int, int]:
+        """Return after how many rounds the places come again in equal order, and the first of them.
+
+        The places of an outer loop stay meanwhile. The number is 0 if they do not come again.
+        """
         index = np.array([[self._at(row) for row in column] for column in rows.tolist()], object)
-        again = np.flatnonzero((index == index[0]).all(axis=1))
-        cycle = int(again[1]) if len(again) > 1 else 0
-        return cycle if cycle and (index[cycle:] == index[:-cycle]).all() else 0
+        changes = index[1:] != index[:-1]
+        for column in index.T:
+            again = np.flatnonzero(column[1:] == column[0]) + 1
+            cycle = int(again[np.argmax(again > 1)]) if (again > 1).any() else 0
+            if not cycle or (column[:cycle] == column[0]).all():
+                continue
+            outer = (index[cycle:] != index[:-cycle]).any(axis=0)
+            at = np.flatnonzero(changes[:, outer].any(axis=1)) + 1
+            first = int(at[0]) % cycle if len(at) else 0
+            if (at % cycle == first).all():
+                return cycle, first
+        return 0, 0
 
     def _at(self, row: int) -> int | None:
         """Return the index that a place begins at; None if it was not recorded."""

@@ -264,6 +264,29 @@ def test_a_loop_that_begins_again_is_still_one() -> None:
     assert "20 loops indexed a tensor 8 times each" in row.explanation
 
 
+def nested(run: SizedProgram, before: int = 0) -> None:
+    """Classes of samples in turn; the first round is another one, and may read the class before."""
+    for i in range(1, 8 * 6):
+        run.op("aten::select", 1, **recorded(full(8, 6, 1024), "0", str(i // 6)))
+        run.op("aten::select", 1, **recorded(full(6, 1024), "0", str(i % 6)))
+        if before:
+            run.op("aten::select", 1, **recorded(full(6, 1024), "0", str(i % 6 - before)))
+        run.run("aten::exp", full(1024), host=100)
+
+
+def test_an_inner_loop_begins_again_with_each_item_of_the_outer_one() -> None:
+    (row,) = found(RULE, sized(nested).trace())
+    assert "28 loops indexed a tensor 6 times each" in row.explanation
+    assert (row.saving_share or 0) > 0.5
+
+
+def test_an_inner_loop_whose_rounds_need_the_one_before_is_none() -> None:
+    def needing(run: SizedProgram) -> None:
+        nested(run, before=1)
+
+    assert found(RULE, sized(needing).trace()) == []
+
+
 def bags(read: tuple[int, ...] = (12, 256)) -> SizedProgram:
     """Rows of a table that each text names, one text after the other; their numbers are unknown."""
 

@@ -1,11 +1,14 @@
 """A device that waits for Python."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules.python_overhead import RULE
 from tests.support import make
 from tests.support.program import Program, found
+from tests.support.sized import FP32, full, recorded
 
 
 def program(frame: str, us: float = 100) -> Program:
@@ -99,3 +102,83 @@ def test_without_stacks_ranges_are_named() -> None:
     (row,) = found(RULE, run.trace())
     assert "## metrics ##" in row.title
     assert row.lacks
+
+
+STEP = "train.py(5): step"
+TOKENIZE = "train.py(40): tokenize"
+
+
+def on_host(*frames: str, us: float = 400, steps: tuple[int, ...] = (0, 1, 2, 3)) -> Program:
+    """Four steps of ten operators, some of them behind Python in the frames, outermost first."""
+    run, matrix = Program(), full(64, 64, dtype=FP32)
+    for i in range(4):
+        with run.step(), run.frame(STEP):
+            if i in steps:
+                with ExitStack() as stack:
+                    for frame in frames:
+                        stack.enter_context(run.frame(frame))
+                        run.rest(1)
+                    run.rest(us)
+            for _ in range(10):
+                run.op("aten::mm", 50, **recorded(matrix, matrix))
+    return run
+
+
+def test_on_a_host_python_keeps_operators_waiting() -> None:
+    (row,) = found(RULE, on_host(TOKENIZE, "<built-in method get of dict object at 0x1>").trace())
+    assert row.saving_share == pytest.approx(400 / 900, rel=0.05)
+    assert (str(row.where), row.confidence) == ("tokenize (train.py:40)", "medium")
+
+
+def test_a_library_without_operators_works_for_its_caller() -> None:
+    (row,) = found(RULE, on_host(TOKENIZE, "site-packages/tokens/fast.py(3): split").trace())
+    assert str(row.where).startswith("tokenize (train.py:40)")
+
+
+def test_an_inner_function_is_part_of_the_one_that_calls_it() -> None:
+    (row,) = found(RULE, on_host(TOKENIZE, "words.py(3): clean").trace())
+    assert str(row.where).startswith("tokenize (train.py:40)")
+
+
+def test_the_pace_of_calls_is_no_work_of_python() -> None:
+    assert found(RULE, on_host(TOKENIZE, us=200).trace()) == []
+
+
+def test_torch_and_what_calls_operators_are_no_functions_of_the_program() -> None:
+    """An optimizer looks at its parameters, and a trainer at its callbacks."""
+    assert found(RULE, on_host("torch/optim/adam.py(139): _init_group").trace()) == []
+    run = Program()
+    with run.frame("train.py(90): main"):
+        for _ in range(4):
+            with run.step(), run.frame("site-packages/trainer/loop.py(7): advance"):
+                run.rest(400)
+                for _ in range(10):
+                    run.op("aten::mm", 50)
+    assert found(RULE, run.trace()) == []
+
+
+def test_one_step_may_be_held_up() -> None:
+    assert found(RULE, on_host(TOKENIZE, us=4000, steps=(2,)).trace()) == []
+
+
+def test_what_reads_results_may_be_needed() -> None:
+    """A world that answers an action cannot be asked ahead of it."""
+    frames = TOKENIZE, "<built-in method tolist of Tensor object at 0x7f10>"
+    (row,) = found(RULE, on_host(*frames).trace())
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+
+
+def test_a_lock_is_no_work() -> None:
+    assert found(RULE, on_host(TOKENIZE, "threading.py(359): wait").trace()) == []
+
+
+def test_what_feeds_no_operator_of_the_step_is_beside_it() -> None:
+    """A program reads counters of the system behind each step: that is of ``side_work``."""
+    run = Program()
+    for _ in range(4):
+        with run.step(), run.frame(STEP):
+            for _ in range(10):
+                run.op("aten::mm", 50)
+            with run.frame("counters.py(4): read"):
+                run.rest(400)
+    assert found(RULE, run.trace()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,8 @@ def test_stages_of_a_pipeline_need_parts() -> None:
     def staged(run: TrainingProgram) -> None:
         for i in range(8):
             layers = run.forward(ROWS, WIDTH, 512)
-            run.op("c10d::send", 3, **{"Sequence number": run.sequence})
+            told: dict[str, Any] = {"Sequence number": run.sequence}
+            run.op("c10d::send", 3, **told)
             layers += run.forward(ROWS, 512, 256)
             run.backward(layers, fresh=i == 0)
         run.optimize((WIDTH, 512), (512, 256))

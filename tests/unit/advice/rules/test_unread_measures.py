@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -80,7 +81,7 @@ def matched(run: TrainingProgram) -> None:
         run.run("aten::_to_copy", SCORES, "", "", "")
 
 
-def told_of_copy() -> dict[str, object]:
+def told_of_copy() -> dict[str, Any]:
     """Return what is recorded of a copy to the host."""
     return {"Input Dims": [[ROWS, CLASSES], [], []], "Input type": [FP32, "", ""],
             "Concrete Inputs": ["", "", ""]}  # fmt: skip

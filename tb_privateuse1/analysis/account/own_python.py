@@ -1,0 +1,132 @@
+"""Find long stretches in which a thread runs Python of the program, and no operator.
+
+On a recording of a host alone nothing is launched ahead: while Python tokenizes, draws or counts,
+no operator works. A stretch is long if several operators would fit into it; what is shorter is the
+pace of calls. Torch's own Python, and that of libraries that run operators, is left: a trainer's
+loop is no code of the program.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.account.calls_without_launches import LONG, usual_operator_ns
+from tb_privateuse1.analysis.operators import library_frames
+from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace.columns import following
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+_READS = re.compile(
+    r"^<built-in method (tolist|item|numpy|__array__|__bool__|__float__|__int__) of Tensor"
+)
+"""Functions in C that hand a tensor's values to Python."""
+
+
+class OwnPython(Struct, frozen=True):
+    """The long stretches of one function of the program."""
+
+    rows: I64
+    """Its calls with such time, rows of ``trace.frames``."""
+    time: intervals.Set
+    reads: bool
+    """It reads values of tensors meanwhile."""
+
+    @property
+    def ns(self) -> int:
+        """The length of ``time``."""
+        return intervals.length(self.time)
+
+
+def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
+    """Return the long stretches of each function of the program in some time, the longest first.
+
+    ``times`` are those in which no operator runs. A stretch is as long as five usual operators or
+    longer. None without Python frames.
+    """
+    long = times[1] - times[0] >= max(LONG * usual_operator_ns(trace), 1)
+    stretches = times[0][long], times[1][long]
+    frames = trace.frames
+    inside = intervals.covered_length(stretches, frames.start_ns, frames.end_ns) > 0
+    rows = np.flatnonzero(inside & (frames.thread == thread_roles(trace).main))
+    owner = _owners(trace)
+    start, end, frame = _pieces(trace, rows)
+    own = np.flatnonzero(owner[frame] != NONE)
+    start, end, frame = start[own], end[own], owner[frame[own]]
+    reads = rows[groupby.named_rows(trace.strings, frames.name[rows], _reads_tensor)]
+    reading = groupby.distinct_values(owner[reads])
+    found = []
+    for _, some in groupby.split_by_value(frames.name[frame]):
+        time = intervals.intersect(intervals.union(start[some], end[some]), stretches)
+        spent = intervals.covered_length(time, start[some], end[some]) > 0
+        calls = groupby.distinct_values(frame[some][spent]).astype(np.int64)
+        found.append(OwnPython(calls, time, reads=bool(np.isin(calls, reading).any())))
+    return tuple(sorted((one for one in found if one.ns), key=lambda one: -one.ns))
+
+
+def _reads_tensor(name: str) -> bool:
+    return bool(_READS.match(name))
+
+
+def _owners(trace: Trace) -> I64:
+    """Return by frame the call of the program's own function that it works for, or ``NONE``.
+
+    Functions in C, and libraries that run no operator, work for their caller; so do own functions
+    whose caller runs no operator either.
+    """
+    frames = trace.frames
+    lined = groupby.named_rows(
+        trace.strings, frames.name, lambda name: bool(library_frames.LINED.match(name))
+    )
+    library = groupby.named_rows(trace.strings, frames.name, library_frames.is_library)
+    torchs = groupby.named_rows(trace.strings, frames.name, library_frames.is_torch)
+    own, runs = lined & ~library, _runs_operators(trace)
+    nearest = np.append(
+        call_tree.self_or_nearest(frames.parent, own | (lined & (torchs | runs))), NONE
+    )
+    owner = np.where(np.append(own, False)[nearest], nearest, NONE)
+    caller = np.append(intervals.nearest(frames.parent, own), NONE)
+    apart = np.append(own & ~runs, False)
+    rising = np.flatnonzero(apart[owner])
+    while len(rising):
+        rising = rising[apart[caller[owner[rising]]]]
+        owner[rising] = caller[owner[rising]]
+    return owner
+
+
+def _runs_operators(trace: Trace) -> Bools:
+    """Return in which frames operators of the same thread begin."""
+    ops, frames = trace.ops, trace.frames
+    inner = np.zeros(len(frames), np.bool_)
+    at = ops.frame[groupby.outermost_operators(ops)]
+    inner[at[at >= 0]] = True
+    return inner | intervals.enclosing(frames.parent, inner)
+
+
+def _pieces(trace: Trace, rows: I64) -> tuple[I64, I64, I64]:
+    """Return starts and ends of the time between the edges of frames, and the innermost of them.
+
+    ``rows`` are frames of one thread, with those around them.
+    """
+    frames = trace.frames
+    rows = rows[frames.end_ns[rows] > frames.start_ns[rows]]
+    rows = rows[intervals.nesting_order(*_columns(trace, rows))]
+    rank = np.arange(len(rows))
+    at = np.concatenate((frames.end_ns[rows], frames.start_ns[rows]))
+    begins = np.repeat([False, True], len(rows))
+    # At one instant inner frames end first, and outer ones begin first.
+    order = np.lexsort((np.concatenate((-rank, rank)), begins, at))
+    inner = np.concatenate((frames.parent[rows], rows))[order].astype(np.int64)
+    start = at[order]
+    end = following(start, int(start[-1]) if len(start) else 0)
+    some = np.flatnonzero((end > start) & (inner != NONE))
+    return start[some], end[some], inner[some]
+
+
+def _columns(trace: Trace, rows: I64) -> tuple[np.ndarray, I64, I64]:
+    frames = trace.frames
+    return frames.thread[rows], frames.start_ns[rows], frames.end_ns[rows]
