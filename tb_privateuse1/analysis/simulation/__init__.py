@@ -23,6 +23,7 @@ __all__ = [
     "excerpt",
     "host_points",
     "launches_and_waits",
+    "loader_hand_over",
     "path_classes",
     "prediction",
     "profiler_time",

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tb_privateuse1.analysis.simulation import delays, rank_waits, scopes
 from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
+from tb_privateuse1.analysis.simulation.loader_hand_over import hand_overs
 from tb_privateuse1.analysis.simulation.profiler_time import Shares, is_dense, left_ns
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.time_apart import TimeApart, find_apart
@@ -41,8 +42,8 @@ host without the profiler's own time. ``costly_profiler``: without more of it, a
 may take. ``short``, ``long``: inferred activities at their bounds."""
 
 _INPUT_STAYS = 0.25
-"""Workers take the data loader's work, but batches must still be handed over, and workers compete
-with the program for cores. This share of the time may stay."""
+"""Workers take the data loader's work, but compete with the program for cores. This share of the
+time may stay, or the time in which batches are handed over, where that is longer."""
 
 
 class Assumptions(Struct, frozen=True):
@@ -54,6 +55,8 @@ class Assumptions(Struct, frozen=True):
     """The recording is dense enough to estimate the profiler's time."""
     inputs: Shares
     """Share of the host's time before each point that lies in the data loader."""
+    handed: Shares
+    """The part of it that the hand-over of batches from workers may take."""
     error_ns: I64
     """The error of each activity's duration; all 0 if measured."""
     waiting_ns: I64
@@ -114,8 +117,9 @@ class Assumptions(Struct, frozen=True):
         saved = np.minimum(was - now, np.rint(self.inputs * was))
         if not (saved > 0).any():
             return None
+        stays = np.minimum(np.maximum(_INPUT_STAYS * saved, self.handed * was), saved)
         gap = weights.gap.copy()
-        gap[:n] += np.rint(_INPUT_STAYS * np.maximum(saved, 0)).astype(np.int64)
+        gap[:n] += np.rint(np.maximum(stays, 0)).astype(np.int64)
         return replace(weights, gap=gap)
 
     def waits(self, weights: Weights) -> I64:
@@ -187,6 +191,7 @@ def find_assumptions(
         ),
         overhead_is_known=is_dense(trace),
         inputs=scopes.thread_shares(graph, Ranges.of(trace.ops, loads)),
+        handed=scopes.thread_shares(graph, hand_overs(trace)),
         error_ns=error if inferred else np.zeros(len(kernels), np.int64),
         waiting_ns=waiting,
         apart=find_apart(graph, apart),

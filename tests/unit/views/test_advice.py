@@ -23,7 +23,7 @@ def program() -> Program:
             with run.around("aten::item"), run.around("aten::_local_scalar_dense"):
                 run.copy("DtoH", 2)
             with run.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
-                run.rest(600)
+                run.rest(1200)
     return run
 
 

@@ -73,7 +73,7 @@ def program(kernels: list[int], rest_us: int, *, loads: bool) -> Trace:
             run.op("aten::relu", 10, kernel=20)
             if loads:
                 with run.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
-                    run.rest(300)
+                    run.rest(1500)
     return run.trace()
 
 
