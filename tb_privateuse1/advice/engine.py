@@ -192,7 +192,7 @@ def advised(
             for status in statuses
         ),
         missing=_missing(rows),
-        fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported),
+        fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported, whole),
         open=open_classes(case, kept),
         judged_ns=whole.window_ns,
         judged_net_ns=savings.net_ns,

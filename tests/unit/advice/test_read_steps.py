@@ -166,6 +166,18 @@ def test_steps_with_inputs_of_their_own_are_all_read(cuts: Callable[[], None]) -
     assert not advise(program(grow)).read
 
 
+def test_the_longest_step_is_that_of_all(cuts: Callable[[], None]) -> None:
+    """A step that takes a fifth longer is in no block, but all steps are no longer even."""
+
+    def longer(run: Program, step: int) -> None:
+        run.rest(110 if step == 10 else 0)
+
+    whole, few = both(program(longer), cuts)
+    assert few.read
+    assert "steps" not in {row.name for row in (*whole.fine, *few.fine)}
+    assert "steps" in {row.name for row in advise(program()).fine}
+
+
 def test_a_short_recording_is_read_as_a_whole(cuts: Callable[[], None]) -> None:
     whole, few = both(program(steps=30), cuts)
     assert few == whole
