@@ -21,7 +21,7 @@ LONG = 250_000
 """Events: all steps of a recording with no more are read."""
 
 _ROWS, _FEWEST = 50_000, 4
-"""The smallest block: so many events, of which the rules take 0.1 to 0.2 s, and so many steps."""
+"""Events and steps of the smallest block: for these events, the rules take 0.1 to 0.2 s."""
 
 _MORE = 1.1
 """Each block that is tried is longer than the one before by this factor."""

@@ -45,7 +45,7 @@ class Excerpt(Struct, frozen=True):
         return replace(whole, kernels=whole.kernels[self.kernels], waiters=waiters)
 
     def whole_scope(self, own: Scope, kernels: int) -> Scope:
-        """Return in the whole trace, of so many activities, what a change affects here."""
+        """Return what a change affects here in the whole trace of ``kernels`` activities."""
         waiters, shares = own.waiters, np.zeros(kernels)
         if waiters is not None:
             waiters = Waiters(self.ops[waiters.ops], self.launches[waiters.launches])
@@ -102,7 +102,7 @@ def cut_steps(trace: Trace, chosen: I64) -> Excerpt:
 
 
 def _cut(trace: Trace, low: int, high: int, chosen: I64) -> Excerpt:
-    """Return the steps from ``low`` to before ``high``, of which the chosen ones count."""
+    """Return the steps from ``low`` to before ``high``; the chosen ones count."""
     table = trace.steps
     start = int(min(table.host_start_ns[low], table.start_ns[low]))
     stop = int(max(table.host_end_ns[high - 1], table.end_ns[high - 1]))

@@ -57,7 +57,7 @@ def program(extra: Extra = nothing, steps: int = STEPS) -> Trace:
 
 
 def each(length: int, apart: int, name: str = "valid.py(3): validate") -> Extra:
-    """Return work of the user's function in each so many steps."""
+    """Return work of the user's function in one of ``apart`` steps."""
 
     def validate(run: Program, step: int) -> None:
         if step % apart == apart // 2:
@@ -189,9 +189,9 @@ def test_a_rule_of_the_user_reads_all_steps(cuts: Callable[[], None]) -> None:
 
     own = Rule("own", "Own", "recording", "", "", "", "", "", check=count)
     cuts()
-    told = advise(program(), rules=(*RULES.values(), own))
-    assert not told.read
-    assert [row.events for row in told.rows if row.rule == "own"] == [STEPS]
+    result = advise(program(), rules=(*RULES.values(), own))
+    assert not result.read
+    assert [row.events for row in result.rows if row.rule == "own"] == [STEPS]
 
 
 def test_of_two_kinds_of_steps_both_are_read_in_proportion(cuts: Callable[[], None]) -> None:
