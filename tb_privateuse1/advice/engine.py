@@ -12,6 +12,7 @@ from tb_privateuse1.advice.host_context import HostContext
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.next_limit import NextLimit
 from tb_privateuse1.advice.passed_checks import FineRow, fine_rows
+from tb_privateuse1.advice.read_steps import ReadSteps
 from tb_privateuse1.advice.reported_findings import Reported, report
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
@@ -125,6 +126,8 @@ class Advice(Struct, frozen=True):
     known. Savings are shares of it."""
     steps: int
     """How many steps were judged."""
+    read: str
+    """Which steps the rules read for all of them; empty if they read all."""
 
 
 class Advised(Struct, frozen=True):
@@ -160,19 +163,25 @@ def advised(
     trace: Trace, part: JudgedPart | None = None, rules: Sequence[Rule] | None = None
 ) -> Advised:
     """Return the findings as ``advise`` does, and the changes that they name."""
+    rules = tuple(RULES.values() if rules is None else rules)
     if processes.is_joined(trace):
         rules = ()
-    case = RuleContext(trace, part)
+    whole = RuleContext(trace, part)
+    # A user's rule may count, or look for what is rare: then all rules read all steps.
+    read = ReadSteps(whole, may_cut=all(RULES.get(rule.name) is rule for rule in rules))
+    case = read.case
     working = HostContext(case) if is_on_host_alone(trace) else case
     found: list[tuple[Rule, RuleFinding]] = []
     statuses = []
-    for rule in RULES.values() if rules is None else rules:
+    for rule in rules:
         by_work = rule.sees_work or "work" in rule.needs
-        answer, lacks = _ask(rule, working if by_work else case, found)
+        asked = whole if rule.reads_all else working if by_work else case
+        answer, lacks, own = _ask(rule, asked)
+        found += own if rule.reads_all else [(a, read.with_whole_rows(b)) for a, b in own]
         statuses.append(RuleStatus(rule.name, rule.title, rule.cause, answer, lacks))
-    savings = Savings(case)
-    kept = report(case, found, savings)
-    rows = _ranked(case, kept, savings)
+    savings = Savings(read)
+    kept = report(read, found, savings)
+    rows = _ranked(read, kept, savings)
     reported = {row.rule for row in rows}
     advice = Advice(
         rows=rows,
@@ -183,11 +192,12 @@ def advised(
             for status in statuses
         ),
         missing=_missing(rows),
-        fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported),
+        fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported, whole),
         open=open_classes(case, kept),
-        judged_ns=case.window_ns,
+        judged_ns=whole.window_ns,
         judged_net_ns=savings.net_ns,
-        steps=len(case.steps),
+        steps=len(whole.steps),
+        read=read.statement,
     )
     made = [row.saving.change for row in kept if row.saving is not None]
     scopes = {one.name: one.scope for one in made if one is not None and one.scope is not None}
@@ -205,18 +215,16 @@ Answer = Literal["found", "nothing", "not_asked", "failed"]
 
 
 def _ask(
-    rule: Rule, case: RuleContext, found: list[tuple[Rule, RuleFinding]]
-) -> tuple[Answer, tuple[str, ...]]:
+    rule: Rule, case: RuleContext
+) -> tuple[Answer, tuple[str, ...], list[tuple[Rule, RuleFinding]]]:
     # Only the recording itself can be judged if no part of it is steady.
     needs = rule.needs if rule.cause == "recording" else (*rule.needs, "steady")
     if lacks := tuple(LACKS[need] for need in needs if need not in case.has):
-        return "not_asked", lacks
+        return "not_asked", lacks, []
     findings = isolate(rule.name, lambda: list(rule.check(case)))
     if isinstance(findings, Failure):
-        found.append(_failed(rule, findings))
-        return "failed", ()
-    found += [(rule, finding) for finding in findings]
-    return ("found" if findings else "nothing"), ()
+        return "failed", (), [_failed(rule, findings)]
+    return ("found" if findings else "nothing"), (), [(rule, finding) for finding in findings]
 
 
 def _failed(rule: Rule, failure: Failure) -> tuple[Rule, RuleFinding]:
@@ -246,11 +254,11 @@ def failure_texts(title: str, failure: Failure) -> tuple[Text, Text, Text]:
     )
 
 
-def _ranked(case: RuleContext, kept: Sequence[Reported], savings: Savings) -> tuple[AdviceRow, ...]:
+def _ranked(read: ReadSteps, kept: Sequence[Reported], savings: Savings) -> tuple[AdviceRow, ...]:
     """Return the rows in order, each with what it saves alone and behind those above it."""
     ordered = sorted(kept, key=lambda one: order(_severity(savings, one), _saved_ns(one)))
     behind = _behind(ordered, savings)
-    return tuple(_advice(case, savings, one, ns) for one, ns in zip(ordered, behind, strict=True))
+    return tuple(_advice(read, savings, one, ns) for one, ns in zip(ordered, behind, strict=True))
 
 
 def _behind(ordered: Sequence[Reported], savings: Savings) -> list[int | None]:
@@ -287,7 +295,7 @@ def _severity(savings: Savings, one: Reported) -> AdviceSeverity:
     return severity(share if share is None or share >= NOISE else None, one.finding.urgent)
 
 
-def _advice(case: RuleContext, savings: Savings, one: Reported, behind_ns: int | None) -> AdviceRow:
+def _advice(read: ReadSteps, savings: Savings, one: Reported, behind_ns: int | None) -> AdviceRow:
     rule, finding, saving = one.rule, one.finding, one.saving
     share = None if saving is None else savings.share(saving.ns)
     change = None if saving is None else saving.change
@@ -302,7 +310,7 @@ def _advice(case: RuleContext, savings: Savings, one: Reported, behind_ns: int |
         code=finding.code or (rule.code if finding.fix in (None, rule.fix) else None),
         change=None if change is None else change.text,
         saving_ns=None if saving is None else saving.ns,
-        saving_per_step_ns=(None if saving is None else round(saving.ns / max(len(case.steps), 1))),
+        saving_per_step_ns=None if saving is None else savings.per_step_ns(saving.ns),
         saving_share=share,
         saving_low_ns=low_ns,
         saving_high_ns=high_ns,
@@ -315,7 +323,7 @@ def _advice(case: RuleContext, savings: Savings, one: Reported, behind_ns: int |
         confidence=finding.confidence,
         events=finding.events,
         evidence=finding.evidence,
-        where=_function(case, finding.source),
+        where=_function(read.whole, finding.source),
         lacks=finding.lacks,
         reference=rule.reference,
         trial=None if rule.remedy is None else _TRIAL.format(rule=rule.name),

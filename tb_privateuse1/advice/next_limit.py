@@ -32,16 +32,16 @@ class NextLimit(Struct, frozen=True):
 def next_limit(
     case: RuleContext,
     claim: intervals.Set,
-    window_ns: int,
+    window: intervals.Set,
     now: Mapping[ReplayedClass, int],
     then: Mapping[ReplayedClass, int],
 ) -> NextLimit | None:
     """Return what limits the steps then; None if nothing is left, or the figures are not sure.
 
-    ``now`` and ``then`` are accounts of the replayed steps; ``window_ns`` of them is judged.
+    ``now`` and ``then`` are accounts of the replayed steps; ``window`` of them is judged.
     Without measured times, each figure would need a bound.
     """
-    whole, left = sum(now.values()), sum(then.values())
+    whole, left, window_ns = sum(now.values()), sum(then.values()), intervals.length(window)
     is_judged = abs(whole - window_ns) <= _DIFFERS * window_ns
     if not left or not is_judged or not all_measured(case.trace.kernels):
         return None
@@ -54,7 +54,7 @@ def next_limit(
             label=CLASSES[NUMBER[limit]].label,
             **shares,
         )
-    elif (reason := _reason(case, claim)) is None:
+    elif (reason := _reason(case, claim, window)) is None:
         statement = say("An idle device: {share} of the time that is left; now {now}.", **shares)
     else:
         statement = say(
@@ -66,8 +66,9 @@ def next_limit(
     return NextLimit(limit, share, share_now, statement)
 
 
-def _reason(case: RuleContext, claim: intervals.Set) -> str | None:
+def _reason(case: RuleContext, claim: intervals.Set, window: intervals.Set) -> str | None:
     """Return the label of the class of idle time that most of it belongs to beside the claim."""
-    ns = {name: intervals.length(intervals.subtract(case.in_classes(name), claim)) for name in IDLE}
+    left = intervals.subtract(window, claim)
+    ns = {name: intervals.length(intervals.intersect(case.in_classes(name), left)) for name in IDLE}
     most = max(ns, key=lambda name: ns[name])
     return CLASSES[NUMBER[most]].label if ns[most] else None

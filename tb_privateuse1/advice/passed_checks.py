@@ -62,17 +62,21 @@ _CONTRADICTS: Mapping[str, Collection[str]] = {
 """By row, the causes and the rules of findings that say otherwise."""
 
 
-def fine_rows(case: RuleContext, against: Collection[str] = ()) -> tuple[FineRow, ...]:
+def fine_rows(
+    case: RuleContext, against: Collection[str] = (), whole: RuleContext | None = None
+) -> tuple[FineRow, ...]:
     """Return what was checked and is fine in the judged time; none if it is not known.
 
     ``against`` are the causes and the rules of findings: nothing is fine that a finding is about.
+    ``whole`` has all steps, if a block of them stands for all in ``case``.
     """
     is_program = int(case.judged_kernels.sum()) >= PROGRAM
     if not (is_program and case.is_steady and case.window_ns and case.limits.known == "device"):
         return ()
     if not all_measured(case.trace.kernels):
         return ()  # bounds would have to be in each figure
-    found = (row for check in _CHECKS for row in check(case))
+    found = [row for check in _CHECKS for row in check(case)]
+    found += _steps(case if whole is None else whole)
     return tuple(
         row for row in found if not set(_CONTRADICTS.get(row.name, ())).intersection(against)
     )
@@ -203,5 +207,5 @@ def _steps(case: RuleContext) -> Iterator[FineRow]:
 
 _CHECKS: tuple[Callable[[RuleContext], Iterator[FineRow]], ...] = (
     _host, _blocking, _loader, _communication, _copies, _allocator, _attention, _products,
-    _matrix_units, _steps,
+    _matrix_units,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.read_steps import ReadSteps
 from tb_privateuse1.advice.rules.rule import PRECEDENCES, Precedence, Rule, RuleFinding
 from tb_privateuse1.advice.savings import Claim, Saving, Savings
 from tb_privateuse1.advice.thresholds import NOISE
@@ -47,7 +47,7 @@ class _Named(Struct, frozen=True):
 
 
 def report(
-    case: RuleContext, found: Sequence[tuple[Rule, RuleFinding]], savings: Savings
+    read: ReadSteps, found: Sequence[tuple[Rule, RuleFinding]], savings: Savings
 ) -> list[Reported]:
     """Return the findings that are worth their fix, and the notes of others; causes first."""
     rows: list[Reported] = []
@@ -56,10 +56,11 @@ def report(
     for level in PRECEDENCES:
         own = [one for one in named if one.level == level]
         claiming = [one for one in own if one.finding.claim is not None]
-        for row in _worth(case, claiming, assigned, savings):
+        for row in _worth(read, claiming, assigned, savings):
             rows.append(row)
             if row.saving is not None:
-                assigned = intervals.merge(assigned, _explained(row, row.saving, assigned))
+                explained = _explained(row, row.saving.ns, savings.in_all(row.claim), assigned)
+                assigned = intervals.merge(assigned, explained)
         for one in own:
             if one.finding.claim is None:
                 free = intervals.subtract(one.finding.once, assigned)
@@ -83,17 +84,17 @@ def _size(finding: RuleFinding) -> int:
 
 
 def _worth(
-    case: RuleContext, own: Sequence[_Named], assigned: intervals.Set, savings: Savings
+    read: ReadSteps, own: Sequence[_Named], assigned: intervals.Set, savings: Savings
 ) -> Iterator[Reported]:
     """Yield the findings of one level whose claim and gain matter, or their notes."""
     kept: list[tuple[_Named, Claim]] = []
     explained = assigned
     for one in own:
-        time = intervals.intersect(one.finding.claim or intervals.EMPTY, case.window)
+        time = intervals.intersect(one.finding.claim or intervals.EMPTY, read.window)
         if one.level != "cause":
             time = intervals.subtract(time, explained)
             explained = intervals.merge(explained, time)
-        if case.share(intervals.length(time)) >= NOISE or one.finding.urgent:
+        if read.share(time) >= NOISE or one.finding.urgent:
             kept.append((one, Claim(one.finding.how, time, _change(one, assigned))))
         elif one.finding.note is not None:
             yield Reported(one.rule, one.finding.note)
@@ -121,12 +122,13 @@ def _change(one: _Named, assigned: intervals.Set) -> Change | None:
     return Change("finding", one.name, 0.0, scope)
 
 
-def _explained(row: Reported, saving: Saving, assigned: intervals.Set) -> intervals.Set:
+def _explained(
+    row: Reported, saving_ns: int, claimed: int, assigned: intervals.Set
+) -> intervals.Set:
     """Return the instants that a finding explains and no earlier one.
 
     If it gains less than it claims, the rest would become another wait: that wait's rule has it.
     """
-    claimed = intervals.length(row.claim)
     free = intervals.subtract(row.claim, assigned)
-    gained = max(saving.ns, 0)
+    gained = max(saving_ns, 0)
     return free if gained >= claimed else device_bound.shorten(free, gained / claimed)

@@ -7,7 +7,6 @@ own time, as the what-if estimates it, is no saving.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Mapping, Sequence
 
@@ -16,14 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
-from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.read_steps import ReadSteps
 from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.analysis.simulation import changes, prediction, profiler_time
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.prediction import GainRange
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
-from tb_privateuse1.analysis.simulation.replayed_part import Made, ReplayedPart, replayed_part
+from tb_privateuse1.analysis.simulation.replayed_part import Made, ReplayedPart
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
@@ -60,11 +59,15 @@ class Saving(Struct, frozen=True):
 
 
 class Savings:
-    """Savings of a trace's findings, from one replay."""
+    """Savings of a trace's findings in all judged steps, from one replay.
 
-    def __init__(self, case: RuleContext) -> None:
-        self._case = case
-        self._steps = max(len(case.steps), 1)
+    Claims are of the steps that were read, which may stand for all.
+    """
+
+    def __init__(self, read: ReadSteps) -> None:
+        self._read = read
+        self._case = read.case
+        self._steps = max(len(read.whole.steps), 1)
         self._left = _MOST_REPLAYS
         self._is_replayed = False
 
@@ -74,7 +77,7 @@ class Savings:
 
         It is the judged time itself where nothing was replayed.
         """
-        whole = self._case.window_ns
+        whole = self._read.whole.window_ns
         if not self._is_replayed:
             return whole
         return round(self._steps * self._replay.net_ns(whole / self._steps))
@@ -83,9 +86,17 @@ class Savings:
         """Return a saving as a share of ``net_ns``; 0 if nothing is judged."""
         return prediction.share_of(ns, self.net_ns) if self.net_ns else 0.0
 
-    @functools.cached_property
+    def per_step_ns(self, ns: int) -> int:
+        """Return a saving of all judged steps as that of one."""
+        return round(ns / self._steps)
+
+    def in_all(self, time: intervals.Set) -> int:
+        """Return the length of time of the read steps in all judged ones, in ns."""
+        return self._read.in_all_ns(intervals.length(time))
+
+    @property
     def _replay(self) -> ReplayedPart:
-        return replayed_part(self._case.trace, self._case.part)
+        return self._read.replay
 
     def of(self, claims: Sequence[Claim]) -> list[Saving]:
         """Return the saving of each claim; no claim counts for another."""
@@ -162,13 +173,13 @@ class Savings:
     ) -> Saving:
         """Return the saving; ``now`` and ``then`` are accounts without and with the change."""
         part, steps = self._replay, self._steps
-        after = next_limit(self._case, claim.time, intervals.length(part.cut.window), now, then)
+        after = next_limit(self._case, claim.time, part.cut.window, now, then)
         ns, (low, high) = steps * gain.gain_ns, _times(steps, gain)
         return Saving(ns, self._words(claim, ns, low, high), claim.change, low, high, after)
 
     def _words(self, claim: Claim, ns: int, low: int | None, high: int | None) -> str:
         """Return the rule's words on the claim, and how the replay differs from it."""
-        claimed, share = intervals.length(claim.time), self.share
+        claimed, share = self.in_all(claim.time), self.share
         words = [claim.how]
         if low is None or high is None:
             words.append(say("The saving is what the steps gain in a replay without it."))
@@ -189,7 +200,7 @@ class Savings:
             if self._replay.base.assumptions.is_net:
                 words.append(say("The profiler's own time is taken off."))
         few = len(self._replay.steps)
-        if few < len(self._case.steps):
+        if few < len(self._read.whole.steps):
             words.append(say("{few} of {all} steps were replayed.", few=few, all=self._steps))
         return join_sentences(words)
 
@@ -217,7 +228,8 @@ class Savings:
         by_host = intervals.intersect(claim.time, self._case.idle)
         taken = profiler_time.profiler_ns(self._case.trace, by_host)
         more = [say("The profiler's own time is taken off.")] if taken else []
-        return Saving(claimed - taken, join_sentences([claim.how, *more, *words]))
+        ns = self._read.in_all_ns(claimed - taken)
+        return Saving(ns, join_sentences([claim.how, *more, *words]))
 
 
 def _times(steps: int, gain: GainRange) -> tuple[int | None, int | None]:

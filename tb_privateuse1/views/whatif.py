@@ -168,7 +168,7 @@ def whatif(
         provenance=provenance(trace, time),
         rows=() if isinstance(ranked, Failure) else ranked.rows,
         choices=() if isinstance(ranked, Failure) else ranked.choices,
-        changes=tuple(_asked(trace, change, part) for change in made),
+        changes=tuple(_asked(trace, change, part, replay.cut.chosen) for change in made),
         is_steady=part.is_steady,
         measured_ns=measured,
         net_ns=None if net is None else round(net),
@@ -253,9 +253,10 @@ def _mean(values: I64) -> int | None:
     return round(float(values.mean())) if len(values) else None
 
 
-def _asked(trace: Trace, change: changing.Change, part: JudgedPart) -> ChangeAsked:
+def _asked(trace: Trace, change: changing.Change, part: JudgedPart, rows: I64) -> ChangeAsked:
+    """Return the change with its time in a step: the mean of the replayed ones, ``rows``."""
     touched = changing.change_scope(trace, change)
-    steps, rows = trace.steps.take(part.steps), part.steps
+    steps = trace.steps.take(rows)
     host = 0
     for _, times in touched.ranges.by_thread():
         judged = intervals.subtract(times, part.apart)

@@ -84,6 +84,7 @@ export interface AdviceTable {
   judged_ns: number;
   judged_net_ns: number;
   steps: number;
+  read: string;
   provenance: Provenance;
   causes: CauseRow[];
   recording: RecordingSummary;

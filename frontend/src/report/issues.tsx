@@ -40,6 +40,7 @@ export function Issues({ advice }: { advice: AdviceTable }) {
   const asked = advice.asked.filter((one) => one.answer !== "not_asked").length;
   return (
     <div class="advice-list">
+      {advice.read && <p class="muted">{advice.read}</p>}
       <div>
         {advice.rows.map((row, i) => (
           <Issue key={`${row.rule}/${i}`} row={row} whole={advice} inferred={inferred} />

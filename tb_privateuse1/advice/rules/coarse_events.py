@@ -105,5 +105,6 @@ RULE = Rule(
     ),
     reference=say("docs/internals/inference.md."),
     check=check,
+    reads_all=True,
     needs=("operators",),
 )

@@ -77,5 +77,6 @@ RULE = Rule(
         after="PYTORCH_ALLOC_CONF=expandable_segments:True python train.py",
     ),
     check=check,
+    reads_all=True,
     needs=("memory",),
 )

@@ -133,5 +133,6 @@ RULE = Rule(
         after="x = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)",
     ),
     check=check,
+    reads_all=True,
     needs=("memory",),
 )

@@ -121,5 +121,6 @@ RULE = Rule(
         after="losses.append(loss.detach())",
     ),
     check=check,
+    reads_all=True,
     needs=("memory", "steps"),
 )

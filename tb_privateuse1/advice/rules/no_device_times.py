@@ -63,4 +63,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    reads_all=True,
 )

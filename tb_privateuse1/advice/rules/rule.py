@@ -114,6 +114,8 @@ class Rule(Struct, frozen=True):
     sees_work: bool = False
     """It judges the operators of a host alone as work, as the need ``work`` says, and is asked of
     recordings without any work as well."""
+    reads_all: bool = False
+    """It compares steps, or looks at the recording: it reads all steps where others read some."""
     precedence: Precedence = "cause"
     code: Code | None = None
     """None where the fix is no change of code."""

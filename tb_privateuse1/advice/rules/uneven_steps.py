@@ -54,7 +54,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if len(case.steps) < _FEW:
         return
     steps = _read(case)
-    if steps.median <= 0 or not steps.slow.any():
+    if steps is None:
         return
     kind, again = _repeated(steps, _waiting(case))
     if again.any():
@@ -69,12 +69,15 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         yield _held_up(case, steps, once, held)
 
 
-def _read(case: RuleContext) -> _Steps:
+def _read(case: RuleContext) -> _Steps | None:
+    """Return the steps; None if none is slow."""
     steps, rows = case.trace.steps, case.steps
     # The judged time leaves out work from before the recording, and the profiler's end.
     first, last = _edges(case.window, steps.start_ns[rows], steps.end_ns[rows])
     median = round(float(np.median(last - first)))
     slow = last - first > _FACTOR * median
+    if median <= 0 or not slow.any():
+        return None
     work = _operators(case)
     spent = np.stack([intervals.covered_length(time, first, last) for time in _classes(case)])
     usual = np.median(spent[:, ~slow], axis=1)[:, None]
@@ -275,6 +278,7 @@ RULE = Rule(
     ),
     reference=say("docs/reference/definitions.md, steps."),
     check=check,
+    reads_all=True,
     needs=("steps",),
     precedence="step",
 )

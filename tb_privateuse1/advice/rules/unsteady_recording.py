@@ -62,4 +62,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    reads_all=True,
 )

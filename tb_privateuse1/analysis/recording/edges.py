@@ -82,16 +82,20 @@ def _wait(trace: Trace) -> Edge:
     # A copy waits until its own activity begins; behind that, it is recorded work.
     copies = np.flatnonzero(kernels.kind == MEMCPY)
     own = minima(kernels.launch[copies], kernels.start_ns[copies], len(launches))
-    driving = lookup(thread_roles(trace).driving, launches.thread, False)
-    waits = blocking_calls.blocking_calls(trace) | (own < launches.end_ns)
-    called = np.flatnonzero(waits & driving)
-    if not len(called) or not len(kernels):
-        return Edge(intervals.EMPTY)
+    called = np.flatnonzero(blocking_calls.blocking_calls(trace) | (own < launches.end_ns))
     called = called[np.argsort(launches.start_ns[called], kind="stable")]
-    end = launches.end_ns[called]
-    end = np.maximum(np.minimum(end, own[called]), launches.start_ns[called])
     start = launches.start_ns[called]
+    end = np.maximum(np.minimum(launches.end_ns[called], own[called]), start)
     idle = end - start - intervals.covered_length(uncertainty.busy(kernels), start, end)
+    # The roles of threads take long to find, and it is the first wait of one of them.
+    _, first = np.unique(launches.thread[called], return_index=True)
+    long = (idle[first] >= _LEAST_NS) & (2 * idle[first] >= end[first] - start[first])
+    if not long.any() or not len(kernels):
+        return Edge(intervals.EMPTY)
+    driving = lookup(thread_roles(trace).driving, launches.thread[called], False)
+    if not driving.any():
+        return Edge(intervals.EMPTY)
+    called, start, end, idle = (of[driving] for of in (called, start, end, idle))
     peers = idle[1:][launches.name[called[1:]] == launches.name[called[0]]]
     usual = float(np.median(peers)) if len(peers) else 0.0
     is_last = start[0] >= kernels.start_ns.max()  # the profiler's own, when it stops

@@ -1,6 +1,8 @@
-"""Cut a few steps out of a trace as a smaller trace, to replay a very long one."""
+"""Cut a few steps out of a trace as a smaller trace, to read or replay a very long one."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 from msgspec import Struct
@@ -11,6 +13,7 @@ from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.event_waits import EventWaits
+from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.row_selection import take_rows
 from tb_privateuse1.trace.table import I64
@@ -24,6 +27,8 @@ class Excerpt(Struct, frozen=True):
     ops: I64
     launches: I64
     kernels: I64
+    frames: I64
+    memory: I64
     window: intervals.Set
     """The time of those steps, on the clock of the whole trace."""
     chosen: I64
@@ -39,12 +44,31 @@ class Excerpt(Struct, frozen=True):
             )
         return replace(whole, kernels=whole.kernels[self.kernels], waiters=waiters)
 
+    def whole_scope(self, own: Scope, kernels: int) -> Scope:
+        """Return what a change affects here in the whole trace of ``kernels`` activities."""
+        waiters, shares = own.waiters, np.zeros(kernels)
+        if waiters is not None:
+            waiters = Waiters(self.ops[waiters.ops], self.launches[waiters.launches])
+        shares[self.kernels] = own.kernels
+        return replace(own, kernels=shares, waiters=waiters)
+
+    def whole_rows(self, table: TableName) -> I64 | None:
+        """Return by row of a table the one of the whole trace; None if the table is not cut."""
+        rows: Mapping[TableName, I64] = {
+            "ops": self.ops, "frames": self.frames, "launches": self.launches,
+            "kernels": self.kernels, "memory": self.memory,
+        }  # fmt: skip
+        return rows.get(table)
+
 
 def uncut(trace: Trace, steps: I64) -> Excerpt:
     """Return the trace itself as an excerpt."""
-    ops, launches, kernels = (np.arange(len(t)) for t in (trace.ops, trace.launches, trace.kernels))
+    ops, launches, kernels, frames, memory = (
+        np.arange(len(table))
+        for table in (trace.ops, trace.launches, trace.kernels, trace.frames, trace.memory)
+    )
     window = judged_window.judged_window(trace, steps)
-    return Excerpt(trace, steps, ops, launches, kernels, window, steps)
+    return Excerpt(trace, steps, ops, launches, kernels, frames, memory, window, steps)
 
 
 def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
@@ -64,13 +88,29 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
     chosen = steps[first : first + count]
     chosen = chosen[chosen < chosen[0] + count]
     low, chosen = _with_lead(chosen, count)
-    high = int(chosen[-1]) + 1
+    return _cut(trace, low, int(chosen[-1]) + 1, chosen)
+
+
+BEFORE, BEHIND = 2, 1
+"""Steps around a block: the one before it leads in, and what a device waits for at the edges of
+these is known by their neighbors."""
+
+
+def cut_steps(trace: Trace, chosen: I64) -> Excerpt:
+    """Return these steps with those around them, which must exist."""
+    return _cut(trace, int(chosen[0]) - BEFORE, int(chosen[-1]) + 1 + BEHIND, chosen)
+
+
+def _cut(trace: Trace, low: int, high: int, chosen: I64) -> Excerpt:
+    """Return the steps from ``low`` to before ``high``; the chosen ones count."""
+    table = trace.steps
     start = int(min(table.host_start_ns[low], table.start_ns[low]))
     stop = int(max(table.host_end_ns[high - 1], table.end_ns[high - 1]))
     ops, launches, kernels, frames = (
         np.flatnonzero((t.end_ns > start) & (t.start_ns < stop))
         for t in (trace.ops, trace.launches, trace.kernels, trace.frames)
     )
+    memory = np.flatnonzero((trace.memory.ts_ns >= start) & (trace.memory.ts_ns < stop))
     part = take_rows(
         trace,
         {
@@ -81,11 +121,11 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
             "event_waits": _event_waits(trace.event_waits, launches),
             "collectives": _collectives(trace.collectives, ops, kernels),
             "frames": frames,
-            "memory": np.empty(0, np.int64),
+            "memory": memory,
         },
     )
     window = judged_window.judged_window(trace, chosen)
-    return Excerpt(part, chosen - low, ops, launches, kernels, window, chosen)
+    return Excerpt(part, chosen - low, ops, launches, kernels, frames, memory, window, chosen)
 
 
 def _with_lead(chosen: I64, count: int) -> tuple[int, I64]:

@@ -1,4 +1,6 @@
-"""Replay the steady steps: all of them, or some from the middle of a long recording.
+"""Replay the steady steps: all of them, or some of a long recording.
+
+Those are a block of equal steps that stands for all (``equal_steps``), else steps from the middle.
 
 The what-if, its ranking and the savings of the advice replay the same steps, so that the gain of a
 change is one number.
@@ -12,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
-from tb_privateuse1.analysis.simulation import baseline, changes, excerpt, prediction
+from tb_privateuse1.analysis.simulation import baseline, changes, equal_steps, excerpt, prediction
 from tb_privateuse1.analysis.simulation.baseline import Baseline
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph, build_graph
@@ -94,9 +96,17 @@ def _behind(look: Look, first: int) -> Look:
     return lambda place, weights, time_ns: look(first + place, weights, time_ns)
 
 
-def replayed_part(trace: Trace, judged: JudgedPart) -> ReplayedPart:
-    """Return the replay of the judged part; of a step that is too long for many replays, too."""
-    cut = excerpt.cut_excerpt(trace, judged.steps, _EVENTS)
+def replayed_part(trace: Trace, judged: JudgedPart, cut: Excerpt | None = None) -> ReplayedPart:
+    """Return the replay of the judged part; of a step that is too long for many replays, too.
+
+    ``cut``: the block of equal steps, if it was cut before.
+    """
+    if cut is None:
+        block = equal_steps.equal_block(trace, judged)
+        if block is None:
+            cut = excerpt.cut_excerpt(trace, judged.steps, _EVENTS)
+        else:
+            cut = excerpt.cut_steps(trace, block.chosen)
     is_long = cut is None and len(judged.steps) > 0
     cut = excerpt.uncut(trace, judged.steps) if cut is None else cut
     graph = build_graph(cut.trace)

@@ -43,6 +43,8 @@ def rank_advice_text(result: Distributed) -> str:
 def advice_markdown(result: AdviceTable) -> str:
     """Return the findings as a list; names from the trace are escaped."""
     lines = [escaped(result.recording.sentence), "", f"**{escaped(saving_sentence(result))}**", ""]
+    if result.read:
+        lines += [escaped(result.read), ""]
     for row in result.rows:
         saved = "" if row.saving_share is None else f": {_saving(row)}"
         lines.append(f"- **{row.severity.capitalize()}: {escaped(row.title)}**{saved}")
@@ -121,6 +123,7 @@ def has_steps(result: AdviceTable) -> bool:
 def _text(result: AdviceTable) -> Iterator[str]:
     yield from textwrap.wrap(f"{result.recording.sentence} {result.recording.hint}", _WIDTH)
     yield saving_sentence(result)
+    yield from textwrap.wrap(result.read, _WIDTH)
     for row in result.rows:
         yield from _finding(row, _facts(row))
     if result.fine:

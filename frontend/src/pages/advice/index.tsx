@@ -43,6 +43,11 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
         {result.recording.hint && <span class="muted">{result.recording.hint}</span>}
       </p>
       <KeyFigures result={result} />
+      {result.read && (
+        <p class="muted" data-testid="read">
+          {result.read}
+        </p>
+      )}
       {result.rows.length > 0 && <Toolbar result={result} only={only} away={away} />}
       {ranks > 1 && <OneOfRanks ranks={ranks} />}
       {result.rows.length === 0 && <Nothing result={result} />}
