@@ -45,7 +45,6 @@ __all__ = [
     "partial_sorts",
     "partly_read_products",
     "partly_read_spectra",
-    "passes_in_a_row",
     "permuted_inputs",
     "picked_scores",
     "prepared_weights",

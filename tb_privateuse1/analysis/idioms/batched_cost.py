@@ -18,7 +18,6 @@ from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table, ThreadRow
 
-_NOTHING: I64 = np.empty(0, np.int64)
 TILE = 64
 """Rows that matrix units multiply at a time: fewer take as long."""
 
@@ -54,7 +53,7 @@ def batched(
     ranges: Ranges,
     *,
     is_host: bool,
-    shared_bytes: I64 = _NOTHING,
+    shared_bytes: I64 | None = None,
     place: I64 | None = None,
 ) -> Loops:
     """Return what the nodes in some ranges would take as one operator for each kind of call.
@@ -82,7 +81,7 @@ def batched(
     shared, rows = _weights(trace, found, inside[first], kind, call)
     alone = ~ranges.independent[loop[inside][first]]
     shared[alone], rows[alone] = 0, TILE
-    if len(shared_bytes):
+    if shared_bytes is not None:
         # Whether more rows are multiplied as fast as fewer, no call of such a loop tells.
         shared, rows = _parameters(found, inside[first], shared_bytes), np.full(kinds, TILE)
     fuller = np.clip(TILE // rows, 1, count)

@@ -131,8 +131,8 @@ def _communicates(trace: Trace, calls: OutermostCalls, places: I64) -> bool:
     return "communication" in kinds
 
 
-def ranges_of(trace: Trace, found: SplitBatches) -> tuple[Ranges, I64]:
-    """Return the time of each batch on each thread with operators in it, and its parts."""
+def ranges_of(trace: Trace, found: SplitBatches) -> Ranges:
+    """Return the time of each batch on each thread with operators in it."""
     passes = find_passes(trace)
     start = passes.forward_ns[found.first]
     end = passes.end_ns[found.first + found.parts - 1]
@@ -143,7 +143,7 @@ def ranges_of(trace: Trace, found: SplitBatches) -> tuple[Ranges, I64]:
         start_ns=start[order],
         end_ns=end[order],
         independent=np.ones(len(order), np.bool_),
-    ), found.parts[order]
+    )
 
 
 def parameter_bytes(trace: Trace) -> I64:
