@@ -128,6 +128,7 @@ def check(told: Advice) -> None:
     """What must hold of all advice."""
     assert sum(row.behind_ns or 0 for row in told.rows) <= told.judged_ns
     assert all((row.saving_ns or 0) <= told.judged_ns for row in told.rows)
+    assert all((row.saving_high_ns or 0) <= told.judged_ns for row in told.rows)
     for row in told.rows:
         assert all((row.title, row.explanation, row.fix, row.how, row.reference))
         assert (row.saving_ns is None) == (row.saving_share is None)
