@@ -12,14 +12,13 @@ from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
-from tb_privateuse1.analysis.idioms.batched_cost import TILE, Ranges
+from tb_privateuse1.analysis.idioms.batched_cost import TILE, Ranges, gradients_of
 from tb_privateuse1.analysis.idioms.independent_passes import (
     IndependentPasses,
     has_few_rows,
     independent_passes,
     without_gradient,
 )
-from tb_privateuse1.analysis.idioms.loop_gradients import gradients_of
 from tb_privateuse1.analysis.idioms.outermost_calls import outermost_calls
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import call_title

@@ -11,11 +11,11 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.split_batches import (
+    filled_share,
     parameter_bytes,
     ranges_of,
     split_batches,
 )
-from tb_privateuse1.analysis.memory.whole_batches import filled_share
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent

@@ -40,7 +40,7 @@ def parts(
 
 
 def allocating(run: TrainingProgram, count: int = 8, rows: int = ROWS, kept: int = GIB) -> None:
-    """Train with a batch in parts, each of which allocates memory and frees it."""
+    """Train with a batch in parts, which allocate memory and free it."""
     for i in range(count):
         run.events.append(make.memory(run.now, kept, GIB + kept))
         one_pass(run, rows, first=i == 0)
@@ -137,8 +137,8 @@ def test_stages_of_a_pipeline_need_parts() -> None:
     def staged(run: TrainingProgram) -> None:
         for i in range(8):
             layers = run.forward(ROWS, WIDTH, 512)
-            told: dict[str, Any] = {"Sequence number": run.sequence}
-            run.op("c10d::send", 3, **told)
+            args: dict[str, Any] = {"Sequence number": run.sequence}
+            run.op("c10d::send", 3, **args)
             layers += run.forward(ROWS, 512, 256)
             run.backward(layers, fresh=i == 0)
         run.optimize((WIDTH, 512), (512, 256))
