@@ -274,7 +274,7 @@ COMMON: dict[str, tuple[float, tuple[str, ...]]] = {
     "micro_batches": (0.70, ("split_batch",)),
     "one_hot_loss": (0.25, ("costly_products",)),
     "classes_for_each_batch": (0.85, ("repeated_work",)),
-    "views_in_two_passes": (0.20, ("weight_reads", "split_batch")),
+    "views_in_two_passes": (0.20, ("weight_reads", "repeated_passes")),
     "ensemble_one_by_one": (0.25, ("product_series", "indexing_loop")),
     "text_split_in_step": (0.40, ("python_overhead", "listed_tensors")),
     "pictures_moved_in_numpy": (0.40, ("python_overhead",)),

@@ -12,11 +12,10 @@ from msgspec import Struct
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.attention import attention_chains
-from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
+from tb_privateuse1.analysis.idioms.chains import Chains, chains_of, of_single_calls
 from tb_privateuse1.analysis.idioms.cross_entropy import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
-from tb_privateuse1.analysis.idioms.single_calls import of_single_calls
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_list, plural, say

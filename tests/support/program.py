@@ -115,20 +115,21 @@ class Program:
 
 def found(rule: Rule, trace: Trace) -> list[AdviceRow]:
     """What one rule alone finds; a rule that fails is a failed test."""
-    told = advise(trace, rules=(rule,))
-    assert [one.answer for one in told.asked] != ["failed"]
-    check(told)
-    for row in told.rows:
+    advice = advise(trace, rules=(rule,))
+    assert [one.answer for one in advice.asked] != ["failed"]
+    check(advice)
+    for row in advice.rows:
         texts = row.title, row.explanation, row.how, row.fix, row.reference, *row.lacks
         chinese.check_rule(rule.name, (*texts, *(example.note for example in row.evidence)))
-    return list(told.rows)
+    return list(advice.rows)
 
 
-def check(told: Advice) -> None:
+def check(advice: Advice) -> None:
     """What must hold of all advice."""
-    assert sum(row.behind_ns or 0 for row in told.rows) <= told.judged_ns
-    assert all((row.saving_ns or 0) <= told.judged_ns for row in told.rows)
-    for row in told.rows:
+    assert sum(row.behind_ns or 0 for row in advice.rows) <= advice.judged_ns
+    assert all((row.saving_ns or 0) <= advice.judged_ns for row in advice.rows)
+    assert all((row.saving_high_ns or 0) <= advice.judged_ns for row in advice.rows)
+    for row in advice.rows:
         assert all((row.title, row.explanation, row.fix, row.how, row.reference))
         assert (row.saving_ns is None) == (row.saving_share is None)
 

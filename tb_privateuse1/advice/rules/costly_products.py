@@ -12,9 +12,9 @@ from tb_privateuse1.advice.removed_operators import Needless, remove, with_gradi
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
-from tb_privateuse1.analysis.idioms.comparable_products import product_rate
 from tb_privateuse1.analysis.idioms.compared_numbers import compared_numbers
 from tb_privateuse1.analysis.idioms.counted_rows import counted_rows
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import product_rate
 from tb_privateuse1.analysis.idioms.movable_steps import MOST_ROWS, movable_steps
 from tb_privateuse1.analysis.idioms.partly_read_products import gradients_of
 from tb_privateuse1.analysis.idioms.partly_read_spectra import MOST_READ, partly_read_spectra

@@ -12,15 +12,13 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
 from tb_privateuse1.analysis.idioms.array_calls import array_loops
-from tb_privateuse1.analysis.idioms.batched_cost import Ranges
-from tb_privateuse1.analysis.idioms.call_pace import pace_ns
+from tb_privateuse1.analysis.idioms.batched_cost import Ranges, gradients_of, pace_ns
 from tb_privateuse1.analysis.idioms.independent_rounds import (
     ROUNDS,
     IndependentRounds,
     first_indices,
     independent_rounds,
 )
-from tb_privateuse1.analysis.idioms.loop_gradients import gradients_of
 from tb_privateuse1.analysis.idioms.single_numbers import LEAST, NumberRuns, number_runs
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import user_functions

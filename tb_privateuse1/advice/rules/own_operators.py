@@ -10,7 +10,7 @@ from tb_privateuse1.advice.removed_operators import Needless, Removed, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
-from tb_privateuse1.analysis.idioms.call_pace import pace_ns
+from tb_privateuse1.analysis.idioms.batched_cost import pace_ns
 from tb_privateuse1.analysis.idioms.own_operators import FAR, OwnOperators, own_operators
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.i18n import Text, join_list, join_sentences, say

@@ -7,44 +7,42 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice import batched_rounds
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
-from tb_privateuse1.analysis.idioms import batched_cost
-from tb_privateuse1.analysis.idioms.batched_cost import TILE, Ranges
+from tb_privateuse1.analysis.idioms.batched_cost import TILE, Ranges, gradients_of
 from tb_privateuse1.analysis.idioms.independent_passes import (
     IndependentPasses,
     has_few_rows,
     independent_passes,
     without_gradient,
 )
-from tb_privateuse1.analysis.idioms.loop_gradients import gradients_of
 from tb_privateuse1.analysis.idioms.outermost_calls import outermost_calls
-from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import call_title
+from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import range_rows
+from tb_privateuse1.trace.columns import ends_run, range_rows, starts_run
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64
 
 
 class _Together(Struct, frozen=True, eq=False):
-    """Ranges of runs with their gradients, the runs and passes of each, and places in a pass."""
+    """Ranges of runs and of their gradients, the host's time that goes, and places in a pass."""
 
     ranges: Ranges
     looping: intervals.Set
-    all_but_one: intervals.Set
     place: I64
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield by module the passes that one batch can replace, on a host alone."""
-    if not case.is_host:
+    """Yield by module the passes that one batch can replace."""
+    # In inference on a device ``weight_reads`` prices such calls by what their weights take.
+    if not case.is_host and not len(find_passes(case.trace).backward_ns):
         return
     found = independent_passes(case.trace)
     for _, some in groupby.split_by_value(case.trace.frames.name[found.frame]):
@@ -99,19 +97,17 @@ _KEPT = Code(
 
 def _finding(case: RuleContext, found: IndependentPasses) -> RuleFinding | None:
     trace = case.trace
-    if not has_few_rows(trace, found):
+    if case.is_host and not has_few_rows(trace, found):
         return None
     together = _together(case, found)
-    work = batched_cost.batched(trace, together.ranges, is_host=True, place=together.place)
-    fused = fusion.fuse(case, work.graph, work.kind, work.duration_ns, work.fused_ns)
-    host = case.of_host(together.looping)
-    if fused is None or host is None:
-        return None
-    claim = intervals.merge(host, fused.claim)
-    if case.share(intervals.length(claim)) < MANY_PLACES:
+    # Larger batches need as many samples.
+    looping = intervals.subtract(together.looping, case.class_time("input"))
+    claim, removes = batched_rounds.saved_in(case, together.ranges, looping, place=together.place)
+    if claim is None or case.share(intervals.length(claim)) < MANY_PLACES:
         return None
     read = bool(found.read.any())
-    whole = intervals.length(intervals.intersect(together.all_but_one, case.window))
+    whole = intervals.length(intervals.intersect(together.looping, case.window))
+    most = whole / intervals.length(claim) if case.is_host else batched_rounds.MOST_ON_DEVICE
     runs = len(groupby.distinct_values(found.run))
     return RuleFinding(
         title=say(
@@ -126,18 +122,13 @@ def _finding(case: RuleContext, found: IndependentPasses) -> RuleFinding | None:
         ),
         events=len(found),
         evidence=case.examples("frames", found.frame),
-        how=say(
-            "The time between the operators of all calls but one, and that of the operators beyond "
-            "one for each kind of call; the gradients count as the calls do."
-        ),
+        how=batched_rounds.how(case),
         claim=claim,
-        removes=case.without(
-            instants=together.looping, kernels=fused.kernels, kernel_share=fused.shares
-        ),
+        removes=removes,
         # What was read may decide what comes next.
         may_vanish=read,
         # Of calls with the same input one is enough.
-        most=1.0 if read else max(whole / intervals.length(claim), 1.0),
+        most=1.0 if read else max(most, 1.0),
         confidence="low" if read else "medium",
         source=user_functions.of_frame(trace, int(found.frame[0])),
         lacks=case.lacks("shapes"),
@@ -145,38 +136,31 @@ def _finding(case: RuleContext, found: IndependentPasses) -> RuleFinding | None:
 
 
 def _together(case: RuleContext, found: IndependentPasses) -> _Together:
-    """Return the runs as ranges, the time that one call of each leaves, and places in a pass."""
-    trace, frames = case.trace, case.trace.frames
+    """Return the runs as ranges, the time of all calls but one of each, and places in a pass."""
+    trace, thread = case.trace, case.trace.frames.thread[found.frame]
     first = np.flatnonzero(np.diff(found.run, prepend=-1))
     last = np.append(first[1:], len(found)) - 1
     start, end = found.start_ns, found.end_ns
-    thread = frames.thread[found.frame]
     yes = np.ones(len(found), np.bool_)
     runs = Ranges(thread[first], start[first], end[last], yes[first])
-    passes = Ranges(thread, start, end, yes)
     top = outermost_calls(trace).rows
-    of_runs, _ = gradients_of(trace, top, runs)
-    of_passes, of = gradients_of(trace, top, passes)
-    both = _whole(runs, of_runs)
-    share = 1 - 1 / (last - first + 1)
-    share = share[np.searchsorted(first, np.arange(len(found)), side="right") - 1]
+    of_runs, run = gradients_of(trace, top, runs)
+    of_passes, of = gradients_of(trace, top, Ranges(thread, start, end, yes))
+    calls, taped = np.bincount(found.run), np.bincount(found.run[groupby.distinct_values(of)])
     looping = intervals.merge(
-        intervals.union(*device_bound.shorten((start, end), share)),
-        intervals.union(*device_bound.shorten((of_passes.start_ns, of_passes.end_ns), share[of])),
+        batched_rounds.all_but_one((start, end), calls[found.run]),
+        batched_rounds.all_but_one((of_passes.start_ns, of_passes.end_ns), taped[found.run[of]]),
     )
-    # Larger batches need as many samples.
-    apart = intervals.subtract(looping, case.class_time("input"))
-    return _Together(both, apart, looping, _places(case, found, top))
-
-
-def _whole(runs: Ranges, gradients: Ranges) -> Ranges:
-    """Return both kinds of ranges by thread and start."""
-    columns = {
-        name: np.concatenate((getattr(runs, name), getattr(gradients, name)))
-        for name, _ in runs.columns()
-    }
-    order = np.lexsort((columns["start_ns"], columns["thread"]))
-    return Ranges(**{name: column[order] for name, column in columns.items()})
+    # Between gradients of a run, others are added to those of their parameters.
+    begins, ends = starts_run(of_runs.thread, run), ends_run(of_runs.thread, run)
+    both = Ranges(
+        thread=np.append(runs.thread, of_runs.thread[begins]),
+        start_ns=np.append(runs.start_ns, of_runs.start_ns[begins]),
+        end_ns=np.append(runs.end_ns, of_runs.end_ns[ends]),
+        independent=np.append(runs.independent, of_runs.independent[begins]),
+    )
+    ordered = both.take(np.lexsort((both.start_ns, both.thread)))
+    return _Together(ordered, looping, _places(case, found, top))
 
 
 def _places(case: RuleContext, found: IndependentPasses, top: I64) -> I64:
@@ -203,11 +187,11 @@ RULE = Rule(
     title=say("Passes that fit into one batch"),
     cause="launching",
     looks_for=say(
-        "On a host alone: two or more calls of one module in a step with equal operators, where "
-        "nothing that is made of the results has the size of an input, and neither a backward pass "
-        "nor an optimizer is between; products of fewer than {tile} rows. Not modules that keep a "
-        "state or normalize over the batch. Or a call that autograd records for no backward pass, "
-        "beside an equal one that has it.",
+        "Two or more calls of one module in a step with equal operators, where nothing that is "
+        "made of the results has the size of an input, and neither a backward pass nor an "
+        "optimizer is between. On a host alone: products of fewer than {tile} rows; on a device: "
+        "in training. Not modules that keep a state or normalize over the batch. Or a call that "
+        "autograd records for no backward pass, beside an equal one that has it.",
         tile=TILE,
     ),
     why=say("Each call runs all operators of the module, most of them for little work."),
@@ -225,5 +209,6 @@ RULE = Rule(
         after="a, b = model(torch.cat((first, second))).chunk(2)",
     ),
     check=check,
-    needs=("work", "operators", "links", "shapes", "stacks"),
+    needs=("operators", "shapes", "stacks"),
+    sees_work=True,
 )

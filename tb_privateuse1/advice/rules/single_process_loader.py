@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
-from tb_privateuse1.analysis.simulation.loader_hand_over import hand_over_ns, loading_rows
+from tb_privateuse1.analysis.simulation.assumptions import hand_over_ns, loading_rows
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals

@@ -15,16 +15,12 @@ from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 
 
-class AdjacentPasses(Struct, frozen=True, eq=False):
+class AdjacentPasses(Struct, frozen=True):
     """Calls that follow an equal one directly."""
 
     calls: int
     module: str
     """The class of the module that is called most."""
-    first: I64
-    """The first calls of pairs, rows of ``trace.frames``."""
-    second: I64
-    """The second calls of the same pairs."""
     lone: I64
     """The second calls of pairs, rows of ``trace.frames``: no third one is directly beside."""
 
@@ -54,7 +50,7 @@ def adjacent_passes(trace: Trace, products: I64) -> AdjacentPasses | None:
         return None
     names, count = np.unique(frames.name[follows], return_counts=True)
     title = trace.text(names[count.argmax()]).removeprefix(call_tree.MODULE)
-    return AdjacentPasses(len(follows), title.rpartition("_")[0] or title, first, follows, lone)
+    return AdjacentPasses(len(follows), title.rpartition("_")[0] or title, lone)
 
 
 def _direct(trace: Trace, call: I64) -> tuple[I64, I64]:

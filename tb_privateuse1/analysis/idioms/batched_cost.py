@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.call_pace import pace_ns
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory, reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import OTHER, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.work.arguments import Tensor
 from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.columns import ends_run, following, lookup
+from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.columns import ends_run, following, lookup, starts_run
 from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table, ThreadRow
 
-_NOTHING: I64 = np.empty(0, np.int64)
 TILE = 64
 """Rows that matrix units multiply at a time: fewer take as long."""
 
@@ -54,7 +52,7 @@ def batched(
     ranges: Ranges,
     *,
     is_host: bool,
-    shared_bytes: I64 = _NOTHING,
+    shared_bytes: I64 | None = None,
     place: I64 | None = None,
 ) -> Loops:
     """Return what the nodes in some ranges would take as one operator for each kind of call.
@@ -82,7 +80,7 @@ def batched(
     shared, rows = _weights(trace, found, inside[first], kind, call)
     alone = ~ranges.independent[loop[inside][first]]
     shared[alone], rows[alone] = 0, TILE
-    if len(shared_bytes):
+    if shared_bytes is not None:
         # Whether more rows are multiplied as fast as fewer, no call of such a loop tells.
         shared, rows = _parameters(found, inside[first], shared_bytes), np.full(kinds, TILE)
     fuller = np.clip(TILE // rows, 1, count)
@@ -201,3 +199,40 @@ def _loops_of(trace: Trace, found: Graph, ranges: Ranges) -> I64:
     """Return the range in which each node's operator begins on its thread, or -1."""
     at = trace.ops.start_ns[found.nodes.op]
     return containing_by(ranges.thread, ranges.start_ns, ranges.end_ns, found.nodes.thread, at)
+
+
+def pace_ns(trace: Trace) -> float:
+    """Return the time that a call takes at most if it works on next to nothing.
+
+    A quarter of a program's operators are views, and sums and products of a few numbers.
+    """
+    ops = trace.ops
+    outer = groupby.outermost_operators(ops)
+    taken = (ops.end_ns - ops.start_ns)[outer]
+    return float(np.quantile(taken, 0.25)) if len(taken) else 0.0
+
+
+def gradients_of(trace: Trace, top: I64, loops: Ranges) -> tuple[Ranges, I64]:
+    """Return the ranges in which gradients of loops are computed, and the loop of each.
+
+    ``top`` are the operators that no other one called, by thread and start. A range has those in a
+    row whose forward operators are in one loop.
+    """
+    ops = trace.ops
+    forward = call_tree.linked_forward(trace)[top]
+    rows = np.flatnonzero(forward >= 0)
+    of = np.full(len(top), NONE, np.int64)
+    made_by = forward[rows]
+    of[rows] = containing_by(
+        loops.thread, loops.start_ns, loops.end_ns, ops.thread[made_by], ops.start_ns[made_by]
+    )
+    columns = ops.thread[top], of
+    first = np.flatnonzero(starts_run(*columns) & (of != NONE))
+    last = np.flatnonzero(ends_run(*columns) & (of != NONE))
+    ranges = Ranges(
+        thread=ops.thread[top[first]],
+        start_ns=ops.start_ns[top[first]],
+        end_ns=ops.end_ns[top[last]],
+        independent=loops.independent[of[first]],
+    )
+    return ranges, of[first]

@@ -12,10 +12,12 @@ from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
 from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Members
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
-from tb_privateuse1.trace.columns import latest_before
-from tb_privateuse1.trace.groupby import maxima, sums
+from tb_privateuse1.analysis.operators.module_of import forward_operators
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import latest_before, lookup
+from tb_privateuse1.trace.groupby import LAST, maxima, minima, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
 _NEAR = 6
@@ -199,3 +201,37 @@ def _priced(
         external_bytes=outside,
         sized=sized,
     )
+
+
+_OWN = "aten::"
+"""How torch names its own operators; those of a program or of a library have another namespace."""
+
+
+def of_single_calls(trace: Trace, found: Chains) -> Bools:
+    """Return by chain whether all of it is one call of an operator that is built of others.
+
+    In the backward pass, it is the call whose gradient is computed.
+    """
+    op = found.graph.nodes.op
+    forward = lookup(forward_operators(trace), op, NONE)
+    call = _outermost_call(trace, np.where(forward >= 0, forward, op).astype(np.int64))
+    count, chains = len(trace.ops), len(found.table)
+    ahead = call[(forward < 0) & (call >= 0)]
+    is_built = np.bincount(ahead, minlength=count + 1) > 1
+    first = minima(found.chain, call, chains, initial=LAST)
+    one: Bools = (first == maxima(found.chain, call, chains, initial=NONE)) & (first >= 0)
+    return one & is_built[np.minimum(first, count)]
+
+
+def _outermost_call(trace: Trace, rows: I64) -> I64:
+    """Return the outermost of torch's own operators around each row or itself, or ``NONE``."""
+    ops = trace.ops
+    own = named_rows(trace.strings, ops.name, lambda name: name.startswith(_OWN))
+    own &= ops.kind == OPERATOR
+    found = call_tree.around(ops.parent, rows, own)
+    further = found
+    while (further >= 0).any():
+        outer = lookup(ops.parent, further, NONE)
+        further = call_tree.around(ops.parent, outer, own)
+        found = np.where(further >= 0, further, found)
+    return found

@@ -15,7 +15,7 @@ from collections import Counter
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, followed_calls
-from tb_privateuse1.analysis.idioms.later_calls import NEAR
+from tb_privateuse1.analysis.idioms.outermost_calls import NEAR
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace

@@ -13,7 +13,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.idioms.later_calls import LaterCalls
 from tb_privateuse1.analysis.idioms.needed_inputs import (
     CASTS,
     VIEWS,
@@ -21,6 +20,7 @@ from tb_privateuse1.analysis.idioms.needed_inputs import (
     needs_of,
     read_sizes,
 )
+from tb_privateuse1.analysis.idioms.outermost_calls import LaterCalls
 from tb_privateuse1.analysis.idioms.result_tensors import result_of
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor

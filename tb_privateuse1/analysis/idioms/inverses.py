@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.later_calls import LaterCalls
+from tb_privateuse1.analysis.idioms.outermost_calls import LaterCalls
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor
 from tb_privateuse1.analysis.work.registry import reduced_name

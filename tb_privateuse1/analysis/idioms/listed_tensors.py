@@ -7,7 +7,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.later_calls import LaterCalls
+from tb_privateuse1.analysis.idioms.outermost_calls import LaterCalls
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.result_tensors import result_of
-from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
+from tb_privateuse1.analysis.idioms.result_tensors import CUTS, cut_share, result_of
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, Arguments, Tensor, UnknownWork
 from tb_privateuse1.analysis.work.registry import reduced_name
 

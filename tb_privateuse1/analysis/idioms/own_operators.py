@@ -13,9 +13,13 @@ import numpy as np
 from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS
 from tb_privateuse1.analysis.idioms.single_numbers import LEAST
 from tb_privateuse1.analysis.operators import library_frames
-from tb_privateuse1.analysis.roofs.compared_calls import distinct, working_time
-from tb_privateuse1.analysis.roofs.contained_calls import is_own
-from tb_privateuse1.analysis.roofs.passes_over_memory import input_bytes, memory_ns
+from tb_privateuse1.analysis.roofs.compared_calls import (
+    distinct,
+    input_bytes,
+    is_own,
+    memory_ns,
+    working_time,
+)
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import lookup, mask_of

@@ -16,9 +16,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.idioms.later_calls import NEAR, LaterCalls
 from tb_privateuse1.analysis.idioms.nodes import operators_named
-from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
+from tb_privateuse1.analysis.idioms.outermost_calls import NEAR, LaterCalls
+from tb_privateuse1.analysis.idioms.result_tensors import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.later_calls import LaterCalls
-from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
+from tb_privateuse1.analysis.idioms.outermost_calls import LaterCalls
+from tb_privateuse1.analysis.idioms.result_tensors import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.memoize import memoize

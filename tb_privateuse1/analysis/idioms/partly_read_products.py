@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.comparable_products import time_of
-from tb_privateuse1.analysis.idioms.fused_kernel_rates import moves_much, printed_memory
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import moves_much, printed_memory, time_of
 from tb_privateuse1.analysis.idioms.needed_inputs import CASTS, VIEWS
 from tb_privateuse1.analysis.idioms.needed_rows import LITTLE, needed_rows
 from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.comparable_products import product_rate, time_of
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known, followed_calls
-from tb_privateuse1.analysis.idioms.slicing_views import CUTS, cut_share
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import product_rate, time_of
+from tb_privateuse1.analysis.idioms.result_tensors import CUTS, cut_share
 from tb_privateuse1.analysis.idioms.sparse_factors import Costly, costly
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.trace.memoize import memoize

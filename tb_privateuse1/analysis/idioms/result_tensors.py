@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tb_privateuse1.analysis.idioms.slicing_views import CUTS
 from tb_privateuse1.analysis.work.arguments import (
     ITEM_BYTES,
     Arguments,
@@ -17,6 +16,9 @@ from tb_privateuse1.analysis.work.arguments import (
     UnknownWork,
 )
 from tb_privateuse1.trace.table import HALF_INT64
+
+CUTS = frozenset(("select", "slice", "narrow"))
+"""Reduced names of operators that take a part of one dimension."""
 
 _COMPARES = frozenset(
     ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
@@ -312,3 +314,22 @@ VIEWS = frozenset(
      "alias", "select", "slice", "narrow", "squeeze", "lift_fresh")
 )  # fmt: skip
 """Operators that compute nothing."""
+
+
+def cut_share(call: Arguments, word: str) -> tuple[float, int]:
+    """Return the share of a dimension that a cut takes, and the dimension, counted from 0.
+
+    ``word`` is the call's reduced name. Raises UnknownWork if the values are not recorded.
+    """
+    shape, dim = call.tensor(0).shape, call.integer(1)
+    if not -len(shape) <= dim < len(shape) or not shape[dim]:
+        raise UnknownWork
+    size = shape[dim]
+    if word == "select":
+        return 1 / size, dim % len(shape)
+    if word == "narrow":
+        return call.integer(3) / size, dim % len(shape)
+    first = call.integer(2) if call.value(2) else 0
+    last = call.integer(3) if call.value(3) else size
+    taken = range(*slice(first, last, max(call.integer(4), 1)).indices(size))
+    return len(taken) / size, dim % len(shape)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.followed_calls import FollowedCalls, Known
 from tb_privateuse1.analysis.idioms.needed_inputs import CASTS
-from tb_privateuse1.analysis.idioms.slicing_views import CUTS
+from tb_privateuse1.analysis.idioms.result_tensors import CUTS
 from tb_privateuse1.analysis.work.arguments import Tensor, UnknownWork
 
 _BOOL = "bool"

@@ -95,7 +95,7 @@ def unread_measures(trace: Trace) -> UnreadMeasures:
 
 
 class _Measures:
-    """What a pass makes, by key, and which of it somebody needs.
+    """Results of a pass by key, and those that somebody needs.
 
     ``part`` has the pass and what follows it, ``graph`` the places that have a part in the loss.
     """

@@ -6,7 +6,7 @@ guesses the purpose of a block, with ``parameter_sizes`` for parameters and opti
 ``by_module`` sums blocks by classes of modules. ``late_releases`` finds memory of the previous step
 that fills the peak, with the storages that ``block_storages`` finds in blocks. ``remaining`` finds
 what a part allocated and did not free. ``differences`` compares what is alive at two instants.
-``kept_activations`` bounds the peak without recomputation, ``whole_batches`` that without parts.
+``kept_activations`` bounds the peak without recomputation.
 ``rank_peaks`` has what ranks are compared by. ``segments`` divides the memory of a snapshot.
 """
 
@@ -23,5 +23,4 @@ __all__ = [
     "rank_peaks",
     "remaining",
     "segments",
-    "whole_batches",
 ]

@@ -12,22 +12,20 @@ from the roof, and ``reach`` compares it with what such kernels reach. ``outlier
 without any roof: ``shape_outliers`` and ``slowdowns``, among activities that ran alone
 (``undisturbed``).
 
-``compared_calls`` times the distinct calls of a recording, and ``contained_calls`` tells whose
-inputs fit into another's. ``outdone_calls`` are slower than such a larger call, by more than what
-``passes_over_memory`` take at worst.
+``compared_calls`` times the distinct calls of a recording, and tells whose inputs fit into
+another's. ``outdone_calls`` are slower than such a larger call, by more than passes over memory
+take at worst.
 """
 
 __all__ = [
     "achieved",
     "best_rates",
     "compared_calls",
-    "contained_calls",
     "device_use",
     "distance",
     "operator_rates",
     "outdone_calls",
     "outliers",
-    "passes_over_memory",
     "points",
     "rate_types",
     "rates",

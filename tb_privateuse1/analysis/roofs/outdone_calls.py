@@ -10,9 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
-from tb_privateuse1.analysis.roofs.compared_calls import Calls, distinct, working_time
-from tb_privateuse1.analysis.roofs.contained_calls import containment, is_own
-from tb_privateuse1.analysis.roofs.passes_over_memory import memory_ns
+from tb_privateuse1.analysis.roofs.compared_calls import (
+    Calls,
+    containment,
+    distinct,
+    is_own,
+    memory_ns,
+    working_time,
+)
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import F64, I64, Bools, Table
 

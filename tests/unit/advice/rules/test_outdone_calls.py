@@ -24,10 +24,10 @@ def call(
     values: tuple[str, ...] = (),
 ) -> None:
     """Run an operator on tensors that lie in order, or with these strides."""
-    told = recorded(*(full(*shape, dtype=FP32) for shape in shapes), *values)
+    args = recorded(*(full(*shape, dtype=FP32) for shape in shapes), *values)
     in_order = [[int(matrix_size(shape[at + 1 :])) for at in range(len(shape))] for shape in shapes]
-    told["Input Strides"] = (in_order if strides is None else strides) + [[] for _ in values]
-    run.op(name, us, **told)
+    args["Input Strides"] = (in_order if strides is None else strides) + [[] for _ in values]
+    run.op(name, us, **args)
     run.rest(1)
 
 
@@ -54,14 +54,14 @@ def program(body: Body) -> Program:
 def convolution(run: Program, groups: int, us: float, window: int = 3, channels: int = 64) -> None:
     """Convolve channels in groups."""
     each = channels // groups
-    told = recorded(
+    args = recorded(
         full(4, channels, 28, 28, dtype=FP32), full(channels, each, window, window, dtype=FP32),
         full(channels, dtype=FP32), "[1, 1]", "[1, 1]", "[1, 1]", str(groups),
     )  # fmt: skip
-    told["Input Strides"] = [
+    args["Input Strides"] = [
         [channels * 784, 784, 28, 1], [each * window**2, window**2, window, 1], [1], *([[]] * 4),
     ]  # fmt: skip
-    run.op("aten::mkldnn_convolution", us, **told)
+    run.op("aten::mkldnn_convolution", us, **args)
     run.rest(1)
 
 
@@ -249,9 +249,9 @@ def test_kernels_of_a_device_without_a_data_sheet() -> None:
         for _ in range(STEPS):
             with run.step():
                 for width, kernel in ((512, 1000), (500, us)):
-                    told = recorded(matrix(512, width), matrix(width, 512))
-                    told["Input Strides"] = [[width, 1], [512, 1]]
-                    run.op("aten::mm", 5, kernel=kernel, **told)
+                    args = recorded(matrix(512, width), matrix(width, 512))
+                    args["Input Strides"] = [[width, 1], [512, 1]]
+                    run.op("aten::mm", 5, kernel=kernel, **args)
                 run.wait()
         return run
 

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.advice.rules.split_batch import RULE
+from tests.support import make
 from tests.support.autograd import TrainingProgram, steps
 from tests.support.program import found
 from tests.support.sized import FP32, full
 
 ROWS, WIDTH = 16, 1024
+GIB = 1 << 30
+DEVICES = [{"id": 0, "name": "x", "totalGlobalMem": 16 * GIB}]
 
 
 def one_pass(run: TrainingProgram, rows: int, *, first: bool) -> None:
@@ -36,16 +39,38 @@ def parts(
     run.reset()
 
 
+def allocating(run: TrainingProgram, count: int = 8, rows: int = ROWS, kept: int = GIB) -> None:
+    """Train with a batch in parts, which allocate memory and free it."""
+    for i in range(count):
+        run.events.append(make.memory(run.now, kept, GIB + kept))
+        one_pass(run, rows, first=i == 0)
+        run.events.append(make.memory(run.now, -kept, GIB))
+    run.optimize((WIDTH, 512), (512, 256))
+    run.reset()
+
+
 def test_a_batch_in_parts() -> None:
-    before, after = steps(parts), steps(lambda run: parts(run, 1, 8 * ROWS))
-    (row,) = found(RULE, before.trace())
-    # Nothing tells whether the whole batch fits, nor whether more rows are multiplied as fast.
-    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+    before, after = steps(allocating), steps(lambda run: allocating(run, 1, 8 * ROWS))
+    (row,) = found(RULE, before.trace(deviceProperties=DEVICES))
+    assert row.confidence == "medium"
     assert row.saving_ns is not None
     assert row.saving_high_ns is not None
     gain_ns = 1000 * (before.now - after.now)
+    # Nothing tells whether more rows are multiplied as fast.
     assert 0.4 * gain_ns < row.saving_ns < gain_ns < row.saving_high_ns
-    assert found(RULE, after.trace()) == []
+    assert found(RULE, after.trace(deviceProperties=DEVICES)) == []
+
+
+def test_a_whole_batch_that_does_not_fit() -> None:
+    run = steps(lambda run: allocating(run, kept=2 * GIB))
+    assert found(RULE, run.trace(deviceProperties=DEVICES)) == []
+
+
+@pytest.mark.parametrize("step", [parts, allocating], ids=["no use", "no capacity"])
+def test_whether_the_whole_batch_fits_is_not_recorded(step: Callable[..., None]) -> None:
+    """Gradients are accumulated where the whole batch would not fit: nothing is promised."""
+    (row,) = found(RULE, steps(step).trace())
+    assert (row.severity, row.saving_ns, row.confidence) == ("note", None, "low")
 
 
 def test_parts_that_fill_the_device_gain_little() -> None:
@@ -112,57 +137,11 @@ def test_stages_of_a_pipeline_need_parts() -> None:
     def staged(run: TrainingProgram) -> None:
         for i in range(8):
             layers = run.forward(ROWS, WIDTH, 512)
-            told: dict[str, Any] = {"Sequence number": run.sequence}
-            run.op("c10d::send", 3, **told)
+            args: dict[str, Any] = {"Sequence number": run.sequence}
+            run.op("c10d::send", 3, **args)
             layers += run.forward(ROWS, 512, 256)
             run.backward(layers, fresh=i == 0)
         run.optimize((WIDTH, 512), (512, 256))
         run.reset()
 
     assert found(RULE, steps(staged).trace()) == []
-
-
-def views(
-    run: TrainingProgram,
-    widths: tuple[int, ...] = (WIDTH, 512, 256),
-    between: Callable[[TrainingProgram], None] | None = None,
-    names: tuple[str, str] = ("Net_0", "Net_0"),
-    rows: int = ROWS,
-) -> None:
-    """Call a model on two views of a batch, and train with both results."""
-    layers = []
-    for i, name in enumerate(names):
-        if between and i:
-            between(run)
-        with run.frame(f"nn.Module: {name}"):
-            run.rest(1)
-            layers += run.forward(rows, *widths)
-            run.rest(1)
-    run.backward(layers)
-    run.optimize((WIDTH, 512), (512, 256))
-    run.reset()
-
-
-def test_two_views_in_two_calls() -> None:
-    (row,) = found(RULE, steps(views).trace())
-    assert "one after the other" in row.title
-    assert row.confidence == "medium"
-
-
-def cropped(run: TrainingProgram) -> None:
-    """The second input is made of the first result, or it may be."""
-    run.run("aten::mul", full(ROWS, 256, dtype=FP32), "2")
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        lambda run: views(run, between=cropped),
-        lambda run: views(run, (512, 256, 512)),
-        lambda run: views(run, names=("Net_0", "Net_1")),
-        lambda run: views(run, rows=1 << 16),
-    ],
-    ids=["an operator between", "results as large as inputs", "two models", "large ones"],
-)
-def test_calls_that_are_no_batch(step: Callable[[TrainingProgram], None]) -> None:
-    assert found(RULE, steps(step).trace()) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.analysis.simulation.loader_hand_over import (
+from tb_privateuse1.analysis.simulation.assumptions import (
     hand_over_ns,
     hand_overs,
     loading_rows,

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.simulation import (
+    assumptions,
     baseline,
     changes,
     critical_path,
     dependency_graph,
     path_classes,
     prediction,
-    time_apart,
 )
 from tb_privateuse1.trace import intervals
 from tests.unit.analysis.simulation.test_dependency_graph import waiting
@@ -46,7 +46,7 @@ def test_a_wait_that_ends_with_the_judged_time_is_judged() -> None:
 
 def test_without_time_apart_nothing_is_held() -> None:
     graph = dependency_graph.build_graph(waiting())
-    assert time_apart.find_apart(graph, intervals.EMPTY) is None
+    assert assumptions.find_apart(graph, intervals.EMPTY) is None
 
 
 def test_a_path_without_some_time_is_as_long_as_the_rest() -> None:
