@@ -1,8 +1,8 @@
 """Choose a few steps of a long recording that stand for all of them, or none.
 
 Steps stand for all if they run the same operators and activities in the same proportions, take as
-long, vary as much, and have as much work of host and device. What such a block lacks takes less
-time than a finding needs.
+long, vary as much, and spend as much in each operator, function and kernel. What such a block lacks
+takes less time than a finding needs, whatever of these a finding is about.
 """
 
 from __future__ import annotations
@@ -31,6 +31,14 @@ _AGREES = 0.005
 saves less, so that none is lost with what the block lacks."""
 _EQUAL = _AGREES / 2
 """A block that differs by less is taken before longer ones are tried."""
+
+_NAMED = _AGREES / 10
+"""Of all time: names that take less are one, so that a long recording of many names is short
+here."""
+
+_SHORTER = (0.5, 0.75, 0.9, 0.95, 0.99)
+"""Shares of the steps. Time beyond the lengths that these reach is compared: the slow steps are in
+the block as often as in all."""
 
 _MOST_KINDS = 16
 """Steps of more kinds, as with shapes of their own, are not equal."""
@@ -65,11 +73,12 @@ def equal_block(trace: Trace, judged: JudgedPart) -> Block | None:
     measures = _measures(trace, judged) if count <= most else None
     if measures is None:
         return None
-    until = np.concatenate((np.zeros((len(measures), 1)), measures.cumsum(axis=1)), axis=1)
-    whole, best = until[:, -1:] / len(judged.steps), None
+    sums_until = [_until(each) for each in (measures, *_parts(trace, judged))]
+    best = None
     while count <= (most if best is None else min(most, 2 * least)):
-        means = (until[:, count:] - until[:, :-count]) / count
-        differs = np.abs(means - whole).max(axis=0)
+        each, *parts = (_differences(until, count) for until in sums_until)
+        # A finding is about any of the names: those with more, or those with less, at most.
+        differs = np.max([np.abs(each).max(axis=0), *map(_of_names, parts)], axis=0)
         low, high = judged.steps[: len(differs)], judged.steps[count - 1 :]
         differs[(low < BEFORE) | (high >= len(trace.steps) - BEHIND)] = np.inf
         first = int(differs.argmin())
@@ -82,11 +91,29 @@ def equal_block(trace: Trace, judged: JudgedPart) -> Block | None:
     return best
 
 
+def _until(measures: Floats) -> Floats:
+    """Return the sums over the steps before each, and over all."""
+    return np.concatenate((np.zeros((len(measures), 1)), measures.cumsum(axis=1)), axis=1)
+
+
+def _differences(until: Floats, count: int) -> Floats:
+    """Return the mean of each block of ``count`` steps less that of all."""
+    return (until[:, count:] - until[:, :-count]) / count - until[:, -1:] / (until.shape[1] - 1)
+
+
+def _of_names(differences: Floats) -> Floats:
+    """Return how far any of the names can differ together."""
+    more = np.maximum(differences, 0).sum(axis=0)
+    less = np.maximum(-differences, 0).sum(axis=0)
+    return np.maximum(more, less)
+
+
 def _measures(trace: Trace, judged: JudgedPart) -> Floats | None:
     """Return figures of each judged step, in mean steps; None if the steps are of many kinds.
 
-    They are its length, the square of that, the work of the device and of the host, and by kind of
-    steps its length again: the mean over steps is the share of time of that kind.
+    They are its length, the square of that, what it has beyond other lengths, the work of the
+    device and of the host, and by kind of steps its length again: the mean over steps is the share
+    of time of that kind.
     """
     steps, count = judged.steps, len(trace.steps)
     mean_ns = max(float(judged.lengths_ns.mean()), 1.0)
@@ -99,7 +126,39 @@ def _measures(trace: Trace, judged: JudgedPart) -> Floats | None:
     host = sums(ops.step[top], (ops.end_ns - ops.start_ns)[top], count)[steps] / mean_ns
     device = sums(kernels.step, kernels.end_ns - kernels.start_ns, count)[steps] / mean_ns
     each = (np.arange(kinds.shape[1])[:, None] == kind.reshape(-1)) * length
-    return np.vstack((length, length**2, host, device, each))
+    beyond = np.maximum(length - np.quantile(length, _SHORTER)[:, None], 0)
+    return np.vstack((length, length**2, beyond, host, device, each))
+
+
+def _parts(trace: Trace, judged: JudgedPart) -> list[Floats]:
+    """Return by name the time of operators, functions and kernels in each step, in mean steps."""
+    ops, frames, kernels, steps = trace.ops, trace.frames, trace.kernels, trace.steps
+    length_ns = ops.end_ns - ops.start_ns
+    own_ns = length_ns - sums(ops.parent, length_ns, len(ops))
+    # Frames that began before the first step are in none of them.
+    step = np.searchsorted(steps.host_start_ns, frames.start_ns, side="right") - 1
+    return [
+        _by_name(judged, ops.step, np.where(ops.kind == OPERATOR, ops.name, NONE), own_ns),
+        _by_name(judged, step, frames.name, frames.self_ns),
+        _by_name(judged, kernels.step, kernels.name, kernels.end_ns - kernels.start_ns),
+    ]
+
+
+def _by_name(judged: JudgedPart, step: I32 | I64, name: I32, time_ns: I64) -> Floats:
+    """Return the time of each name in each judged step; short ones together are the last."""
+    all_ns = max(float(judged.lengths_ns.sum()), 1.0)
+    names = int(name.max(initial=NONE)) + 1
+    place = np.full(int(max(step.max(initial=NONE), judged.steps.max())) + 2, NONE)
+    place[judged.steps] = np.arange(len(judged.steps))
+    column = place[step]  # the last entry is of no step
+    rows = np.flatnonzero((column >= 0) & (name >= 0))
+    worth = sums(name[rows], time_ns[rows], names) >= _NAMED * all_ns
+    line = np.where(worth, np.cumsum(worth) - 1, worth.sum())
+    lines, count = int(worth.sum()) + 1, len(judged.steps)
+    cell = line[name[rows]] * count + column[rows]
+    total = np.bincount(cell, time_ns[rows], lines * count).reshape(lines, count)
+    found: Floats = total * (count / all_ns)
+    return found
 
 
 def _kinds(trace: Trace) -> I64:

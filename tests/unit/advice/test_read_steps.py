@@ -201,3 +201,60 @@ def test_of_two_kinds_of_steps_both_are_read_in_proportion(cuts: Callable[[], No
     assert block is not None
     assert (np.diff(block.chosen) == 1).all()
     assert (block.chosen % 3 == 1).mean() == pytest.approx(1 / 3, abs=0.02)
+
+
+Lengths = tuple[int, int]
+
+
+def of_functions(run: Program, lengths: Lengths) -> None:
+    """Add two of the user's functions."""
+    for name, length in zip(("text.py(3): tokens", "cache.py(5): look_up"), lengths, strict=True):
+        with run.frame(name):
+            run.rest(length)
+
+
+def of_operators(run: Program, lengths: Lengths) -> None:
+    """Add two operators."""
+    for name, length in zip(("aten::conv2d", "aten::sort"), lengths, strict=True):
+        run.op(name, length, kernel=10)
+
+
+def of_kernels(run: Program, lengths: Lengths) -> None:
+    """Add two kernels that are waited for."""
+    for name, length in zip(("first_kernel", "second_kernel"), lengths, strict=True):
+        run.op("aten::add", 10, kernel=length, device=name)
+    run.wait()
+
+
+@pytest.mark.parametrize("work", [of_functions, of_operators, of_kernels])
+def test_two_phases_with_steps_as_long_are_not_one(
+    cuts: Callable[[], None], work: Callable[[Program, Lengths], None]
+) -> None:
+    """What the second half has more of is not lost, though all steps are equally long."""
+
+    def phases(run: Program, step: int) -> None:
+        work(run, (900, 100) if step < 70 else (100, 900))
+
+    trace = program(phases)
+    whole, few = both(trace, cuts)
+    agree(whole, few)
+    block = equal_steps.equal_block(trace, judged_part(trace))
+    assert block is None or (block.chosen < 70).mean() == pytest.approx(0.7, abs=0.01)
+
+
+def test_slow_steps_are_in_the_block_in_proportion(cuts: Callable[[], None]) -> None:
+    """Blocks with a slow step of ten, or with none, have the mean and the square of all."""
+
+    def waits(run: Program, step: int) -> None:
+        if 40 <= step < 60:
+            run.rest(2_500 if step % 10 == 5 else 1_500)
+        else:
+            run.rest(1_900 if step % 2 else 1_300)
+
+    cuts()
+    trace = program(waits)
+    judged = judged_part(trace)
+    slow = judged.lengths_ns > 1.3 * np.median(judged.lengths_ns)
+    assert slow.sum() == 2
+    block = equal_steps.equal_block(trace, judged)
+    assert block is None or slow[block.chosen].mean() == pytest.approx(0.02, abs=0.01)
