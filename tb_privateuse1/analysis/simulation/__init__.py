@@ -8,8 +8,8 @@ with changed durations. ``changes`` parses what changes, and ``scopes`` has what
 ``assumptions`` has what a recording does not say, and ``prediction`` gives the saving as a range.
 ``replayed_account`` divides the time of replayed steps. ``candidates`` are what may gain;
 ``ranking`` sorts the largest savings. ``replayed_part`` replays the judged steps, of long traces an
-``excerpt``: a block of ``equal_steps`` if there is one. ``verdict`` says what limits a recording, by
-``class_gains``.
+``excerpt``: a block of ``equal_steps`` if there is one. ``verdict`` says what limits a recording,
+by ``class_gains``.
 """
 
 __all__ = [

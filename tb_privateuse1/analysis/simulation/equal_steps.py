@@ -73,12 +73,12 @@ def equal_block(trace: Trace, judged: JudgedPart) -> Block | None:
     measures = _measures(trace, judged) if count <= most else None
     if measures is None:
         return None
-    sums_until = [_until(each) for each in (measures, *_parts(trace, judged))]
+    sums_until = [_until(one) for one in (measures, *_parts(trace, judged))]
     best = None
     while count <= (most if best is None else min(most, 2 * least)):
-        each, *parts = (_differences(until, count) for until in sums_until)
+        figures, *parts = (_differences(until, count) for until in sums_until)
         # A finding is about any of the names: those with more, or those with less, at most.
-        differs = np.max([np.abs(each).max(axis=0), *map(_of_names, parts)], axis=0)
+        differs = np.max([np.abs(figures).max(axis=0), *map(_of_names, parts)], axis=0)
         low, high = judged.steps[: len(differs)], judged.steps[count - 1 :]
         differs[(low < BEFORE) | (high >= len(trace.steps) - BEHIND)] = np.inf
         first = int(differs.argmin())
@@ -98,14 +98,17 @@ def _until(measures: Floats) -> Floats:
 
 def _differences(until: Floats, count: int) -> Floats:
     """Return the mean of each block of ``count`` steps less that of all."""
-    return (until[:, count:] - until[:, :-count]) / count - until[:, -1:] / (until.shape[1] - 1)
+    means = (until[:, count:] - until[:, :-count]) / count
+    differences: Floats = means - until[:, -1:] / (until.shape[1] - 1)
+    return differences
 
 
 def _of_names(differences: Floats) -> Floats:
     """Return how far any of the names can differ together."""
     more = np.maximum(differences, 0).sum(axis=0)
     less = np.maximum(-differences, 0).sum(axis=0)
-    return np.maximum(more, less)
+    further: Floats = np.maximum(more, less)
+    return further
 
 
 def _measures(trace: Trace, judged: JudgedPart) -> Floats | None:
@@ -156,9 +159,8 @@ def _by_name(judged: JudgedPart, step: I32 | I64, name: I32, time_ns: I64) -> Fl
     line = np.where(worth, np.cumsum(worth) - 1, worth.sum())
     lines, count = int(worth.sum()) + 1, len(judged.steps)
     cell = line[name[rows]] * count + column[rows]
-    total = np.bincount(cell, time_ns[rows], lines * count).reshape(lines, count)
-    found: Floats = total * (count / all_ns)
-    return found
+    total: Floats = np.bincount(cell, time_ns[rows], lines * count) * (count / all_ns)
+    return total.reshape(lines, count)
 
 
 def _kinds(trace: Trace) -> I64:
