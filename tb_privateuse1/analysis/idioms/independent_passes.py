@@ -2,12 +2,14 @@
 
 The inputs may be anything: views of a sample, observations of several worlds, pairs of texts. That
 a pass reads what the one before returned shows by elements and types: what is made of its outputs
-has those of an input. A pass that writes what it was given keeps a state there.
+has those of an input. A pass that writes what it was given keeps a state there. So may one that has
+a result of an input's size inside, unless all that it reads of that size is made between passes.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 from msgspec import Struct
@@ -67,10 +69,15 @@ class IndependentPasses(Table, frozen=True):
 
 
 class _Pass(Struct, frozen=True):
-    """Tensors that a pass reads from outside, and those that nobody in it reads."""
+    """Tensors that a pass reads from outside, and those that nobody in it reads.
+
+    ``kept`` are the sizes of inputs that it makes, too, with how often it reads one that is not
+    the most recent result.
+    """
 
     inputs: frozenset[Key]
     outputs: frozenset[Key]
+    kept: dict[Key, int]
 
 
 @memoize
@@ -168,17 +175,21 @@ def _is_independent(calls: OutermostCalls, one: tuple[int, int], between: tuple[
     if own is None:
         return False
     tainted = set(own.outputs)
+    fresh: Counter[Key] = Counter()
     for place in range(*between):
         call = calls.at(place)
-        if not tainted.isdisjoint(call.reads):
-            if call.result is not None:
-                tainted.add(call.result)
-            elif _GROWS.search(call.word):
-                return False
-            else:  # of unknown type
-                most = max(size for size, _ in call.reads)
-                tainted |= {key for key in own.inputs if key[0] <= most}
-    return tainted.isdisjoint(own.inputs)
+        fresh.subtract(key for key in call.reads if fresh[key])
+        if tainted.isdisjoint(call.reads):
+            fresh.update(() if call.result is None else (call.result,))
+        elif call.result is not None:
+            tainted.add(call.result)
+        elif _GROWS.search(call.word):
+            return False
+        else:  # of unknown type
+            most = max(size for size, _ in call.reads)
+            tainted |= {key for key in own.inputs if key[0] <= most}
+    is_given = all(count <= fresh[key] for key, count in own.kept.items())
+    return is_given and tainted.isdisjoint(own.inputs)
 
 
 def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
@@ -189,6 +200,8 @@ def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
     inputs: set[Key] = set()
     made: set[Key] = set()
     left: set[Key] = set()
+    unread: Counter[Key] = Counter()
+    external: Counter[Key] = Counter()
     for place in range(first, until):
         call = calls.at(place)
         given = _given(call)
@@ -196,12 +209,17 @@ def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
         if "batch_norm" in call.word or (call.writes and call.reads[0] not in made):
             return None
         inputs.update(outside)
+        for key in given:
+            counted = unread if unread[key] else external
+            counted[key] += 1 if counted is external else -1
         left -= set(call.reads)
         if call.result is not None and (call.word not in VIEWS or not outside):
             made.add(call.result)
             left.add(call.result)
+            unread[call.result] += 1
     known = calls.at(until - 1).result is not None
-    return _Pass(frozenset(inputs), frozenset(left)) if known else None
+    kept = {key: external[key] for key in inputs & made}
+    return _Pass(frozenset(inputs), frozenset(left), kept) if known else None
 
 
 def _given(call: Call) -> tuple[Key, ...]:
