@@ -2,7 +2,8 @@
 
 On a recording of a host alone nothing is launched ahead: while Python tokenizes, draws or counts,
 no operator works. A stretch is long if several operators would fit into it; what is shorter is the
-pace of calls. Torch's own Python, and that of libraries that run operators, is left: a trainer's
+pace of calls. At one place of the program most stretches are long, or those that are had to wait
+for a processor. Torch's own Python, and that of libraries that run operators, is left: a trainer's
 loop is no code of the program.
 """
 
@@ -25,6 +26,8 @@ _READS = re.compile(
     r"^<built-in method (tolist|item|numpy|__array__|__bool__|__float__|__int__) of Tensor"
 )
 """Functions in C that hand a tensor's values to Python."""
+_BEFORE, _BEHIND = 3, 3
+"""Operators on both sides that tell a place from others: rounds of a loop have equal ones."""
 
 
 class OwnPython(Struct, frozen=True):
@@ -48,8 +51,11 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
     ``times`` are those in which no operator runs. A stretch is as long as five usual operators or
     longer. None without Python frames.
     """
-    long = times[1] - times[0] >= max(LONG * usual_operator_ns(trace), 1)
+    least_ns = max(LONG * usual_operator_ns(trace), 1)
+    long = times[1] - times[0] >= least_ns
     stretches = times[0][long], times[1][long]
+    usual = _are_usual(trace, stretches[0], least_ns)
+    stretches = stretches[0][usual], stretches[1][usual]
     frames = trace.frames
     inside = intervals.covered_length(stretches, frames.start_ns, frames.end_ns) > 0
     rows = np.flatnonzero(inside & (frames.thread == thread_roles(trace).main))
@@ -66,6 +72,35 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
         calls = groupby.distinct_values(frame[some][spent]).astype(np.int64)
         found.append(OwnPython(calls, time, reads=bool(np.isin(calls, reading).any())))
     return tuple(sorted((one for one in found if one.ns), key=lambda one: -one.ns))
+
+
+def _are_usual(trace: Trace, start_ns: I64, least_ns: float) -> Bools:
+    """Return which stretches begin where at least half of the time between operators is long.
+
+    A place is known by the operators of the step around it. One that does not come again is usual.
+    """
+    ops = trace.ops
+    main = ops.thread == thread_roles(trace).main
+    top = np.flatnonzero(groupby.outermost_operators(ops) & main)
+    top = top[np.argsort(ops.start_ns[top], kind="stable")]
+    usual = np.ones(len(start_ns), np.bool_)
+    if len(top) < 2:
+        return usual
+    long = ops.start_ns[top[1:]] - np.maximum.accumulate(ops.end_ns[top])[:-1] >= least_ns
+    sides, count = (_BEFORE - 1, _BEHIND - 1), len(long)
+    names = np.pad(ops.name[top], sides, constant_values=NONE)
+    steps = np.pad(ops.step[top], sides, constant_values=NONE)
+    behind = ops.step[top[1:]]
+    around = (
+        np.where(steps[i : i + count] == behind, names[i : i + count], NONE)
+        for i in range(_BEFORE + _BEHIND)
+    )
+    _, place = groupby.group_rows(*around)
+    often = 2 * np.bincount(place, weights=long) >= np.bincount(place)
+    before = np.searchsorted(ops.start_ns[top], start_ns, side="right") - 1
+    inside = (before >= 0) & (before < count)
+    usual[inside] = often[place[before[inside]]]
+    return usual
 
 
 def _reads_tensor(name: str) -> bool:

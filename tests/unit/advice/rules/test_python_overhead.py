@@ -157,6 +157,22 @@ def test_torch_and_what_calls_operators_are_no_functions_of_the_program() -> Non
     assert found(RULE, run.trace()) == []
 
 
+def paused(*, always: bool = False) -> Program:
+    """Equal rounds, a few of which wait for a processor that others use; or all of them do."""
+    run, matrix = Program(), full(64, 64, dtype=FP32)
+    for i in range(4):
+        with run.step(), run.frame(STEP):
+            for j in range(40):
+                run.rest(400 if always or j in (7 + i, 19 - i) else 2)
+                run.op("aten::mm", 50, **recorded(matrix, matrix))
+    return run
+
+
+def test_a_pause_where_python_is_short_otherwise_is_no_work() -> None:
+    assert found(RULE, paused().trace()) == []
+    assert len(found(RULE, paused(always=True).trace())) == 1
+
+
 def test_one_step_may_be_held_up() -> None:
     assert found(RULE, on_host(TOKENIZE, us=4000, steps=(2,)).trace()) == []
 
