@@ -30,7 +30,14 @@ from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes,
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import containing, lookup, mask_of, starts_run, sums_before
+from tb_privateuse1.trace.columns import (
+    containing,
+    lookup,
+    mask_of,
+    previous,
+    starts_run,
+    sums_before,
+)
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, FrameRow64, Table
@@ -72,12 +79,13 @@ class _Pass(Struct, frozen=True):
     """Tensors that a pass reads from outside, and those that nobody in it reads.
 
     ``kept`` are the sizes of inputs that it makes, too, with how often it reads one that is not
-    the most recent result.
+    the most recent result. ``again`` are other sizes of which it reads such a one.
     """
 
     inputs: frozenset[Key]
     outputs: frozenset[Key]
     kept: dict[Key, int]
+    again: frozenset[Key]
 
 
 @memoize
@@ -92,6 +100,7 @@ def independent_passes(trace: Trace) -> IndependentPasses:
     by_start = by_start[np.argsort(trace.frames.start_ns[by_start], kind="stable")]
     begins = trace.frames.start_ns[by_start]
     known: dict[tuple[object, ...], bool] = {}
+    alike &= ~_begin_with_state(trace, calls, alike, first, until)
     asked = np.flatnonzero(alike)
     alike[asked[_MOST:]] = False
     for at in asked[:_MOST].tolist():
@@ -169,6 +178,36 @@ def _alike(trace: Trace, calls: OutermostCalls, frame: I64, first: I64, until: I
     return untrained
 
 
+def _begin_with_state(
+    trace: Trace, calls: OutermostCalls, alike: Bools, first: I64, until: I64
+) -> Bools:
+    """Return which pairs of equal passes lie behind a tensor that may be the first of their states.
+
+    Nobody has read it, and a pass reads one of its size beside the most recent result.
+    """
+    step = trace.ops.step[calls.rows]
+    found = np.zeros(len(alike), np.bool_)
+    begins = np.flatnonzero(alike & ~previous(alike, False))
+    ends = np.append(np.flatnonzero(~alike), len(alike))
+    ends = ends[np.searchsorted(ends, begins)]
+    for begin, end in zip(begins[:_MOST].tolist(), ends.tolist(), strict=False):
+        own, place = _pass(calls, int(first[begin]), int(until[begin])), int(first[begin])
+        waiting = set() if own is None else set(own.again)
+        while waiting and place > 0 and _same_part(calls, step, place - 1, int(first[begin])):
+            place -= 1
+            call = calls.at(place)
+            if call.result in waiting:
+                found[begin:end] = True
+                break
+            waiting.difference_update(call.reads)
+    return found
+
+
+def _same_part(calls: OutermostCalls, step: np.ndarray, place: int, other: int) -> bool:
+    """Return whether two places are of one step and thread."""
+    return bool(step[place] == step[other] and calls.thread[place] == calls.thread[other])
+
+
 def _is_independent(calls: OutermostCalls, one: tuple[int, int], between: tuple[int, int]) -> bool:
     """Return whether the next equal pass reads nothing that is made of this one's outputs."""
     own = _pass(calls, *one)
@@ -219,7 +258,8 @@ def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
             unread[call.result] += 1
     known = calls.at(until - 1).result is not None
     kept = {key: external[key] for key in inputs & made}
-    return _Pass(frozenset(inputs), frozenset(left), kept) if known else None
+    again = frozenset(external) - inputs
+    return _Pass(frozenset(inputs), frozenset(left), kept, again) if known else None
 
 
 def _given(call: Call) -> tuple[Key, ...]:

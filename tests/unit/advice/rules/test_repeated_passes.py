@@ -176,6 +176,20 @@ def rolling(run: Host) -> None:
             run.layer(4, 64, 1)
 
 
+def reading(run: Host, *, state: bool = True) -> None:
+    """A cell of one's own reads words and its state; without one, a sum of two layers is alike."""
+    if state:
+        run.op("aten::zeros", 5, **recorded("[4, 64]", "6", "0", "cpu", "False"))
+    for _ in range(8):
+        with run.model():
+            run.op("aten::embedding", 20, **recorded(full(99, 64, dtype=FP32), ((4,), "long int")))
+            run.layer(4, 64, 64)
+            run.layer(4, 64, 64)
+            run.work("aten::add", (4, 64), (4, 64))
+            run.work("aten::tanh", (4, 64))
+            run.layer(4, 64, 16)
+
+
 def caching(run: Host) -> None:
     """The module writes into what it was given."""
     for _ in range(8):
@@ -215,6 +229,7 @@ def growing(run: Host) -> None:
         pulling,
         keeping,
         rolling,
+        reading,
         caching,
         normalizing,
         accumulating,
@@ -232,6 +247,11 @@ def test_an_input_that_is_new_each_time_is_no_state() -> None:
         keeping(run, given=True, read_again=False)
 
     (row,) = found(RULE, steps(scaling).trace())
+    assert "Encoder is called 8 times in a row" in row.title
+
+
+def test_layers_whose_results_are_added_are_no_state() -> None:
+    (row,) = found(RULE, steps(lambda run: reading(run, state=False)).trace())
     assert "Encoder is called 8 times in a row" in row.title
 
 
