@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.account.calls_without_launches import LONG, usual_o
 from tb_privateuse1.analysis.operators import library_frames
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import following
+from tb_privateuse1.trace.columns import containing, following, lookup
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -26,6 +26,8 @@ _READS = re.compile(
     r"^<built-in method (tolist|item|numpy|__array__|__bool__|__float__|__int__) of Tensor"
 )
 """Functions in C that hand a tensor's values to Python."""
+_NUMBER = "aten::_local_scalar_dense"
+"""The operator that hands a number to Python: ``int(x)`` is no function in the recording."""
 _BEFORE, _BEHIND = 3, 3
 """Operators on both sides that tell a place from others: rounds of a loop have equal ones."""
 
@@ -37,7 +39,7 @@ class OwnPython(Struct, frozen=True):
     """Its calls with such time, rows of ``trace.frames``."""
     time: intervals.Set
     reads: bool
-    """It reads values of tensors meanwhile."""
+    """It reads values of tensors, or most of it follows a read of a number in the same step."""
 
     @property
     def ns(self) -> int:
@@ -54,12 +56,13 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
     least_ns = max(LONG * usual_operator_ns(trace), 1)
     long = times[1] - times[0] >= least_ns
     stretches = times[0][long], times[1][long]
-    usual = _are_usual(trace, stretches[0], least_ns)
-    stretches = stretches[0][usual], stretches[1][usual]
+    often = _are_usual(trace, stretches[0], least_ns)
+    usual = stretches[0][often], stretches[1][often]
     frames = trace.frames
     inside = intervals.covered_length(stretches, frames.start_ns, frames.end_ns) > 0
     rows = np.flatnonzero(inside & (frames.thread == thread_roles(trace).main))
-    owner = _owners(trace)
+    runs = _runs_operators(trace)
+    owner = _owners(trace, runs)
     start, end, frame = _pieces(trace, rows)
     own = np.flatnonzero(owner[frame] != NONE)
     start, end, frame = start[own], end[own], owner[frame[own]]
@@ -67,10 +70,13 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
     reading = groupby.distinct_values(owner[reads])
     found = []
     for _, some in groupby.split_by_value(frames.name[frame]):
-        time = intervals.intersect(intervals.union(start[some], end[some]), stretches)
+        # Of a function that runs operators, Python is what is always long between two of them.
+        chosen = usual if runs[frame[some]].any() else stretches
+        time = intervals.intersect(intervals.union(start[some], end[some]), chosen)
         spent = intervals.covered_length(time, start[some], end[some]) > 0
         calls = groupby.distinct_values(frame[some][spent]).astype(np.int64)
-        found.append(OwnPython(calls, time, reads=bool(np.isin(calls, reading).any())))
+        told = bool(np.isin(calls, reading).any()) or _is_told(trace, time[0])
+        found.append(OwnPython(calls, time, reads=told))
     return tuple(sorted((one for one in found if one.ns), key=lambda one: -one.ns))
 
 
@@ -103,15 +109,25 @@ def _are_usual(trace: Trace, start_ns: I64, least_ns: float) -> Bools:
     return usual
 
 
+def _is_told(trace: Trace, start_ns: I64) -> bool:
+    """Return whether the host has read a number ahead of most stretches, in the step of each."""
+    ops, steps = trace.ops, trace.steps
+    reads = np.sort(ops.start_ns[call_tree.starts_with(trace, _NUMBER)[ops.name]])
+    last = np.append(reads, -1)[np.searchsorted(reads, start_ns, side="right") - 1]
+    step = containing(steps.host_start_ns, steps.host_end_ns, start_ns)
+    told = (last >= 0) & (last >= lookup(steps.host_start_ns, step, 0))
+    return bool(2 * np.count_nonzero(told) > len(told))
+
+
 def _reads_tensor(name: str) -> bool:
     return bool(_READS.match(name))
 
 
-def _owners(trace: Trace) -> I64:
+def _owners(trace: Trace, runs: Bools) -> I64:
     """Return by frame the call of the program's own function that it works for, or ``NONE``.
 
     Functions in C, and libraries that run no operator, work for their caller; so do own functions
-    whose caller runs no operator either.
+    whose caller runs no operator either. ``runs`` are the frames that run operators.
     """
     frames = trace.frames
     lined = groupby.named_rows(
@@ -119,7 +135,7 @@ def _owners(trace: Trace) -> I64:
     )
     library = groupby.named_rows(trace.strings, frames.name, library_frames.is_library)
     torchs = groupby.named_rows(trace.strings, frames.name, library_frames.is_torch)
-    own, runs = lined & ~library, _runs_operators(trace)
+    own = lined & ~library
     nearest = np.append(
         call_tree.self_or_nearest(frames.parent, own | (lined & (torchs | runs))), NONE
     )

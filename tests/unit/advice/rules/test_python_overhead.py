@@ -184,6 +184,30 @@ def test_what_reads_results_may_be_needed() -> None:
     assert (row.confidence, row.saving_low_ns) == ("low", 0)
 
 
+def test_a_number_read_before_may_decide_what_python_does() -> None:
+    """A world is told the action as a number: int(scores.argmax()) is no function in Python."""
+
+    def walk(*, ahead: bool) -> Program:
+        run, matrix = Program(), full(64, 64, dtype=FP32)
+        for _ in range(4):
+            with run.step(), run.frame(STEP):
+                for at in range(10):
+                    run.op("aten::mm", 50, **recorded(matrix, matrix))
+                    if at == (3 if ahead else 8):
+                        with run.around("aten::item", **recorded(full(dtype=FP32))):
+                            run.op("aten::_local_scalar_dense", 2, **recorded(full(dtype=FP32)))
+                    if at == 5:
+                        with run.frame("world.py(3): move"):
+                            run.rest(500)
+                        run.rest(1)
+        return run
+
+    (row,) = found(RULE, walk(ahead=True).trace())
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+    (row,) = found(RULE, walk(ahead=False).trace())
+    assert row.confidence == "medium"
+
+
 def test_a_lock_is_no_work() -> None:
     assert found(RULE, on_host(TOKENIZE, "threading.py(359): wait").trace()) == []
 
