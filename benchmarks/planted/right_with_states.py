@@ -167,6 +167,41 @@ def attended_by_state() -> Step:
     return step
 
 
+def judged_with_both_weights() -> Step:
+    """Return the answers of a model with its own weights, and with their average swapped in."""
+    model = perceptron(64, 256, 256, 10).eval()
+    weights: list[torch.Tensor] = [one.detach() for one in model.parameters()]
+    averages, kept = ([one.clone() for one in weights] for _ in range(2))
+    rows = torch.rand(16, 64)
+
+    @torch.inference_mode()
+    def step() -> torch.Tensor:
+        own = model(rows)
+        torch._foreach_copy_(weights, averages)
+        steady = model(rows)
+        torch._foreach_copy_(weights, kept)
+        return own.softmax(1) - steady.softmax(1)
+
+    return step
+
+
+def asked_of_members() -> Step:
+    """Return the spread of an ensemble's answers: its members are one module with other weights."""
+    model = perceptron(64, 256, 256, 10).eval()
+    members = [
+        {name: torch.rand_like(one) / 16 for name, one in model.named_parameters()}
+        for _ in range(6)
+    ]
+    rows = torch.rand(16, 64)
+
+    @torch.inference_mode()
+    def step() -> torch.Tensor:
+        answers = [torch.func.functional_call(model, one, (rows,)) for one in members]
+        return torch.stack(answers).std(0)
+
+    return step
+
+
 PROGRAMS: Final = tuple(
     RightProgram(build.__name__, what, HOST, build, FULL)
     for build, what in (
@@ -176,6 +211,8 @@ PROGRAMS: Final = tuple(
         (aligned_by_cells, "alignments cell by cell"),
         (neurons_that_fire, "neurons that fire"),
         (read_by_own_cell, "words by a cell of one's own"),
+        (judged_with_both_weights, "a model and its average"),
+        (asked_of_members, "members of an ensemble"),
         (attended_by_state, "attention by a state"),
     )
 )

@@ -47,6 +47,8 @@ _MOST = 2_000
 _READS = ("item", "local_scalar_dense", "is_nonzero")
 _HANDED = re.compile(r"^<built-in method (tolist|numpy|__array__) of Tensor")
 """Functions in C that hand a tensor's values to Python."""
+_LENDS = re.compile(r"(^|/)torch/.+: functional_call$")
+"""Functions that call a module with weights which they are given."""
 _GROWS = re.compile(
     r"upsample|interpolate|index|gather|take|repeat|pad|cat|stack|embedding|mm|matmul|conv|linear"
     r"|outer|kron|einsum|cdist|meshgrid|tile|one_hot|diag"
@@ -79,13 +81,15 @@ class _Pass(Struct, frozen=True):
     """Tensors that a pass reads from outside, and those that nobody in it reads.
 
     ``kept`` are the sizes of inputs that it makes, too, with how often it reads one that is not
-    the most recent result. ``again`` are other sizes of which it reads such a one.
+    the most recent result. ``again`` are other sizes of which it reads such a one, ``weights`` the
+    elements of its weights: lists of tensors have no types in a recording.
     """
 
     inputs: frozenset[Key]
     outputs: frozenset[Key]
     kept: dict[Key, int]
     again: frozenset[Key]
+    weights: frozenset[int]
 
 
 @memoize
@@ -152,6 +156,9 @@ def _passes(trace: Trace, calls: OutermostCalls) -> tuple[I64, I64, I64]:
     frames, main = trace.frames, thread_roles(trace).main
     modules = call_tree.is_module(trace)
     outer = modules & (intervals.nearest(frames.parent, modules) < 0) & (frames.thread == main)
+    # The next call of such a function may have other weights.
+    lent = groupby.named_rows(trace.strings, frames.name, lambda name: bool(_LENDS.search(name)))
+    outer &= intervals.nearest(frames.parent, lent) < 0
     rows = np.flatnonzero(outer)
     rows = rows[np.lexsort((frames.start_ns[rows], frames.name[rows]))]
     low, high = np.searchsorted(calls.thread, (main, main + 1))
@@ -217,6 +224,8 @@ def _is_independent(calls: OutermostCalls, one: tuple[int, int], between: tuple[
     fresh: Counter[Key] = Counter()
     for place in range(*between):
         call = calls.at(place)
+        if call.writes and call.reads and call.reads[0][0] in own.weights:
+            return False
         fresh.subtract(key for key in call.reads if fresh[key])
         if tainted.isdisjoint(call.reads):
             fresh.update(() if call.result is None else (call.result,))
@@ -239,6 +248,7 @@ def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
     inputs: set[Key] = set()
     made: set[Key] = set()
     left: set[Key] = set()
+    weights: set[Key] = set()
     unread: Counter[Key] = Counter()
     external: Counter[Key] = Counter()
     for place in range(first, until):
@@ -248,6 +258,7 @@ def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
         if "batch_norm" in call.word or (call.writes and call.reads[0] not in made):
             return None
         inputs.update(outside)
+        weights.update(() if given == call.reads else call.reads)
         for key in given:
             counted = unread if unread[key] else external
             counted[key] += 1 if counted is external else -1
@@ -259,7 +270,8 @@ def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
     known = calls.at(until - 1).result is not None
     kept = {key: external[key] for key in inputs & made}
     again = frozenset(external) - inputs
-    return _Pass(frozenset(inputs), frozenset(left), kept, again) if known else None
+    sizes = frozenset(size for size, _ in weights - inputs - made)
+    return _Pass(frozenset(inputs), frozenset(left), kept, again, sizes) if known else None
 
 
 def _given(call: Call) -> tuple[Key, ...]:

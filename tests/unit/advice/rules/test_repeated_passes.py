@@ -190,6 +190,21 @@ def reading(run: Host, *, state: bool = True) -> None:
             run.layer(4, 64, 16)
 
 
+def swapping(run: Host) -> None:
+    """The average of the weights takes their place between two passes."""
+    for _ in range(8):
+        run.encode()
+        run.work("aten::copy_", (128, 64), (128, 64))
+
+
+def lending(run: Host) -> None:
+    """A module is called with the weights of each member of an ensemble."""
+    for _ in range(8):
+        with run.frame("torch/_functorch/functional_call.py(12): functional_call"):
+            run.encode()
+            run.rest(1)
+
+
 def caching(run: Host) -> None:
     """The module writes into what it was given."""
     for _ in range(8):
@@ -230,6 +245,8 @@ def growing(run: Host) -> None:
         keeping,
         rolling,
         reading,
+        swapping,
+        lending,
         caching,
         normalizing,
         accumulating,
