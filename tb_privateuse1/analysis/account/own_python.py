@@ -75,8 +75,8 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
         time = intervals.intersect(intervals.union(start[some], end[some]), chosen)
         spent = intervals.covered_length(time, start[some], end[some]) > 0
         calls = groupby.distinct_values(frame[some][spent]).astype(np.int64)
-        told = bool(np.isin(calls, reading).any()) or _is_told(trace, time[0])
-        found.append(OwnPython(calls, time, reads=told))
+        reads_any = bool(np.isin(calls, reading).any()) or _follows_reads(trace, time[0])
+        found.append(OwnPython(calls, time, reads=reads_any))
     return tuple(sorted((one for one in found if one.ns), key=lambda one: -one.ns))
 
 
@@ -109,14 +109,14 @@ def _are_usual(trace: Trace, start_ns: I64, least_ns: float) -> Bools:
     return usual
 
 
-def _is_told(trace: Trace, start_ns: I64) -> bool:
+def _follows_reads(trace: Trace, start_ns: I64) -> bool:
     """Return whether the host has read a number ahead of most stretches, in the step of each."""
     ops, steps = trace.ops, trace.steps
     reads = np.sort(ops.start_ns[call_tree.starts_with(trace, _NUMBER)[ops.name]])
     last = np.append(reads, -1)[np.searchsorted(reads, start_ns, side="right") - 1]
     step = containing(steps.host_start_ns, steps.host_end_ns, start_ns)
-    told = (last >= 0) & (last >= lookup(steps.host_start_ns, step, 0))
-    return bool(2 * np.count_nonzero(told) > len(told))
+    behind = (last >= 0) & (last >= lookup(steps.host_start_ns, step, 0))
+    return bool(2 * np.count_nonzero(behind) > len(behind))
 
 
 def _reads_tensor(name: str) -> bool:

@@ -81,7 +81,7 @@ class _Pass(Struct, frozen=True):
     """Tensors that a pass reads from outside, and those that nobody in it reads.
 
     ``kept`` are the sizes of inputs that it makes, too, with how often it reads one that is not
-    the most recent result. ``again`` are other sizes of which it reads such a one, ``weights`` the
+    the most recent result. ``again`` are the other sizes of such reads, ``weights`` the
     elements of its weights: lists of tensors have no types in a recording.
     """
 

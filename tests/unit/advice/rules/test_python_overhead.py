@@ -158,7 +158,7 @@ def test_torch_and_what_calls_operators_are_no_functions_of_the_program() -> Non
 
 
 def paused(*, always: bool = False) -> Program:
-    """Equal rounds, a few of which wait for a processor that others use; or all of them do."""
+    """Equal rounds, some of them waiting for a processor in use; or all of them are long."""
     run, matrix = Program(), full(64, 64, dtype=FP32)
     for i in range(4):
         with run.step(), run.frame(STEP):
@@ -185,7 +185,7 @@ def test_what_reads_results_may_be_needed() -> None:
 
 
 def test_a_number_read_before_may_decide_what_python_does() -> None:
-    """A world is told the action as a number: int(scores.argmax()) is no function in Python."""
+    """A world is given the action as a number: int(scores.argmax()) is no function in Python."""
 
     def walk(*, ahead: bool) -> Program:
         run, matrix = Program(), full(64, 64, dtype=FP32)
