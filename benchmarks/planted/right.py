@@ -36,6 +36,8 @@ MODULES = (
     "unseen_one_right",
     "unseen_two_right",
     "right_by_experts",
+    "right_against_common",
+    "right_with_states",
 )
 STEPS = 4
 """Recorded steps."""

@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.idioms.independent_rounds import (
     first_indices,
     independent_rounds,
 )
-from tb_privateuse1.analysis.idioms.single_numbers import LEAST, NumberRuns, number_runs
+from tb_privateuse1.analysis.idioms.single_numbers import LEAST, NumberRuns, in_torch, number_runs
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import call_title
@@ -52,6 +52,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     # A data loader indexes samples: other rules report its time.
     top = top[case.around(top, case.named("ops", _LOADER)) < 0]
     items = independent_rounds(case.trace, top)
+    # The body of torch's own functions is not the program's to change.
+    items = items.take(~in_torch(case.trace, items.place.astype(np.int64), items.end_ns))
     numbers = number_runs(case.trace, top)
     known = items.take(items.independent)
     numbers = numbers.take(_beside(known, numbers))

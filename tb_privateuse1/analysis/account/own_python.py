@@ -2,7 +2,8 @@
 
 On a recording of a host alone nothing is launched ahead: while Python tokenizes, draws or counts,
 no operator works. A stretch is long if several operators would fit into it; what is shorter is the
-pace of calls. Torch's own Python, and that of libraries that run operators, is left: a trainer's
+pace of calls. At one place of the program most stretches are long, or those that are had to wait
+for a processor. Torch's own Python, and that of libraries that run operators, is left: a trainer's
 loop is no code of the program.
 """
 
@@ -17,7 +18,7 @@ from tb_privateuse1.analysis.account.calls_without_launches import LONG, usual_o
 from tb_privateuse1.analysis.operators import library_frames
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import following
+from tb_privateuse1.trace.columns import containing, following, lookup
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -25,6 +26,10 @@ _READS = re.compile(
     r"^<built-in method (tolist|item|numpy|__array__|__bool__|__float__|__int__) of Tensor"
 )
 """Functions in C that hand a tensor's values to Python."""
+_NUMBER = "aten::_local_scalar_dense"
+"""The operator that hands a number to Python: ``int(x)`` is no function in the recording."""
+_BEFORE, _BEHIND = 3, 3
+"""Operators on both sides that tell a place from others: rounds of a loop have equal ones."""
 
 
 class OwnPython(Struct, frozen=True):
@@ -34,7 +39,7 @@ class OwnPython(Struct, frozen=True):
     """Its calls with such time, rows of ``trace.frames``."""
     time: intervals.Set
     reads: bool
-    """It reads values of tensors meanwhile."""
+    """It reads values of tensors, or most of it follows a read of a number in the same step."""
 
     @property
     def ns(self) -> int:
@@ -48,12 +53,16 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
     ``times`` are those in which no operator runs. A stretch is as long as five usual operators or
     longer. None without Python frames.
     """
-    long = times[1] - times[0] >= max(LONG * usual_operator_ns(trace), 1)
+    least_ns = max(LONG * usual_operator_ns(trace), 1)
+    long = times[1] - times[0] >= least_ns
     stretches = times[0][long], times[1][long]
+    often = _are_usual(trace, stretches[0], least_ns)
+    usual = stretches[0][often], stretches[1][often]
     frames = trace.frames
     inside = intervals.covered_length(stretches, frames.start_ns, frames.end_ns) > 0
     rows = np.flatnonzero(inside & (frames.thread == thread_roles(trace).main))
-    owner = _owners(trace)
+    runs = _runs_operators(trace)
+    owner = _owners(trace, runs)
     start, end, frame = _pieces(trace, rows)
     own = np.flatnonzero(owner[frame] != NONE)
     start, end, frame = start[own], end[own], owner[frame[own]]
@@ -61,22 +70,64 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
     reading = groupby.distinct_values(owner[reads])
     found = []
     for _, some in groupby.split_by_value(frames.name[frame]):
-        time = intervals.intersect(intervals.union(start[some], end[some]), stretches)
+        # Of a function that runs operators, Python is what is always long between two of them.
+        chosen = usual if runs[frame[some]].any() else stretches
+        time = intervals.intersect(intervals.union(start[some], end[some]), chosen)
         spent = intervals.covered_length(time, start[some], end[some]) > 0
         calls = groupby.distinct_values(frame[some][spent]).astype(np.int64)
-        found.append(OwnPython(calls, time, reads=bool(np.isin(calls, reading).any())))
+        reads_any = bool(np.isin(calls, reading).any()) or _follows_reads(trace, time[0])
+        found.append(OwnPython(calls, time, reads=reads_any))
     return tuple(sorted((one for one in found if one.ns), key=lambda one: -one.ns))
+
+
+def _are_usual(trace: Trace, start_ns: I64, least_ns: float) -> Bools:
+    """Return which stretches begin where at least half of the time between operators is long.
+
+    A place is known by the operators of the step around it. One that does not come again is usual.
+    """
+    ops = trace.ops
+    main = ops.thread == thread_roles(trace).main
+    top = np.flatnonzero(groupby.outermost_operators(ops) & main)
+    top = top[np.argsort(ops.start_ns[top], kind="stable")]
+    usual = np.ones(len(start_ns), np.bool_)
+    if len(top) < 2:
+        return usual
+    long = ops.start_ns[top[1:]] - np.maximum.accumulate(ops.end_ns[top])[:-1] >= least_ns
+    sides, count = (_BEFORE - 1, _BEHIND - 1), len(long)
+    names = np.pad(ops.name[top], sides, constant_values=NONE)
+    steps = np.pad(ops.step[top], sides, constant_values=NONE)
+    behind = ops.step[top[1:]]
+    around = (
+        np.where(steps[i : i + count] == behind, names[i : i + count], NONE)
+        for i in range(_BEFORE + _BEHIND)
+    )
+    _, place = groupby.group_rows(*around)
+    often = 2 * np.bincount(place, weights=long) >= np.bincount(place)
+    before = np.searchsorted(ops.start_ns[top], start_ns, side="right") - 1
+    inside = (before >= 0) & (before < count)
+    usual[inside] = often[place[before[inside]]]
+    return usual
+
+
+def _follows_reads(trace: Trace, start_ns: I64) -> bool:
+    """Return whether the host has read a number ahead of most stretches, in the step of each."""
+    ops, steps = trace.ops, trace.steps
+    reads = np.sort(ops.start_ns[call_tree.starts_with(trace, _NUMBER)[ops.name]])
+    last = np.append(reads, -1)[np.searchsorted(reads, start_ns, side="right") - 1]
+    step = containing(steps.host_start_ns, steps.host_end_ns, start_ns)
+    behind = (last >= 0) & (last >= lookup(steps.host_start_ns, step, 0))
+    return bool(2 * np.count_nonzero(behind) > len(behind))
 
 
 def _reads_tensor(name: str) -> bool:
     return bool(_READS.match(name))
 
 
-def _owners(trace: Trace) -> I64:
+def _owners(trace: Trace, runs: Bools) -> I64:
     """Return by frame the call of the program's own function that it works for, or ``NONE``.
 
     Functions in C, and libraries that run no operator, work for their caller; so do own functions
-    whose caller runs no operator either.
+    whose caller runs no operator either. ``runs`` are the frames that run operators.
     """
     frames = trace.frames
     lined = groupby.named_rows(
@@ -84,7 +135,7 @@ def _owners(trace: Trace) -> I64:
     )
     library = groupby.named_rows(trace.strings, frames.name, library_frames.is_library)
     torchs = groupby.named_rows(trace.strings, frames.name, library_frames.is_torch)
-    own, runs = lined & ~library, _runs_operators(trace)
+    own = lined & ~library
     nearest = np.append(
         call_tree.self_or_nearest(frames.parent, own | (lined & (torchs | runs))), NONE
     )

@@ -159,13 +159,17 @@ def _adds_up_chances(trace: Trace, found: Graph, center: I64, last: I64) -> Bool
 
 
 def _contracts(softmax: Arguments | None, product: Arguments | None) -> bool:
-    """Return whether a product may add up over a softmax's dimension, by the shapes."""
+    """Return whether a product may add up over a softmax's dimension, by the shapes.
+
+    What has the size of the chances may be the bias that a product adds.
+    """
     try:
         if softmax is None or product is None or "backward" in softmax.name:
             return True
         chances = softmax.tensor(0)
         size = chances.shape[softmax.integer(1)]
-        matrices = [one for one in product.tensors() if len(one.shape) > 1][-2:]
+        tensors = list(product.tensors())
+        matrices = [one for one in tensors if len(one.shape) > 1][-2:]
     except (UnknownWork, IndexError):
         return True
     sides = [
@@ -173,7 +177,9 @@ def _contracts(softmax: Arguments | None, product: Arguments | None) -> bool:
         for one, axis in zip(matrices, (-1, -2), strict=False)
         if one.numel == chances.numel
     ]
-    return not sides or size in sides
+    if not sides:
+        return all(len(one.shape) > 1 or one.numel != chances.numel for one in tensors)
+    return size in sides
 
 
 def _unsized(found: Graph) -> Bools:

@@ -2,12 +2,14 @@
 
 The inputs may be anything: views of a sample, observations of several worlds, pairs of texts. That
 a pass reads what the one before returned shows by elements and types: what is made of its outputs
-has those of an input. A pass that writes what it was given keeps a state there.
+has those of an input. A pass that writes what it was given keeps a state there. So may one that has
+a result of an input's size inside, unless all that it reads of that size is made between passes.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 from msgspec import Struct
@@ -28,7 +30,14 @@ from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes,
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import containing, lookup, mask_of, starts_run, sums_before
+from tb_privateuse1.trace.columns import (
+    containing,
+    lookup,
+    mask_of,
+    previous,
+    starts_run,
+    sums_before,
+)
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, FrameRow64, Table
@@ -38,6 +47,8 @@ _MOST = 2_000
 _READS = ("item", "local_scalar_dense", "is_nonzero")
 _HANDED = re.compile(r"^<built-in method (tolist|numpy|__array__) of Tensor")
 """Functions in C that hand a tensor's values to Python."""
+_LENDS = re.compile(r"(^|/)torch/.+: functional_call$")
+"""Functions that call a module with weights which they are given."""
 _GROWS = re.compile(
     r"upsample|interpolate|index|gather|take|repeat|pad|cat|stack|embedding|mm|matmul|conv|linear"
     r"|outer|kron|einsum|cdist|meshgrid|tile|one_hot|diag"
@@ -67,10 +78,18 @@ class IndependentPasses(Table, frozen=True):
 
 
 class _Pass(Struct, frozen=True):
-    """Tensors that a pass reads from outside, and those that nobody in it reads."""
+    """Tensors that a pass reads from outside, and those that nobody in it reads.
+
+    ``kept`` are the sizes of inputs that it makes, too, with how often it reads one that is not
+    the most recent result. ``again`` are the other sizes of such reads, ``weights`` the
+    elements of its weights: lists of tensors have no types in a recording.
+    """
 
     inputs: frozenset[Key]
     outputs: frozenset[Key]
+    kept: dict[Key, int]
+    again: frozenset[Key]
+    weights: frozenset[int]
 
 
 @memoize
@@ -85,6 +104,7 @@ def independent_passes(trace: Trace) -> IndependentPasses:
     by_start = by_start[np.argsort(trace.frames.start_ns[by_start], kind="stable")]
     begins = trace.frames.start_ns[by_start]
     known: dict[tuple[object, ...], bool] = {}
+    alike &= ~_begin_with_state(trace, calls, alike, first, until)
     asked = np.flatnonzero(alike)
     alike[asked[_MOST:]] = False
     for at in asked[:_MOST].tolist():
@@ -136,6 +156,9 @@ def _passes(trace: Trace, calls: OutermostCalls) -> tuple[I64, I64, I64]:
     frames, main = trace.frames, thread_roles(trace).main
     modules = call_tree.is_module(trace)
     outer = modules & (intervals.nearest(frames.parent, modules) < 0) & (frames.thread == main)
+    # The next call of such a function may have other weights.
+    lent = groupby.named_rows(trace.strings, frames.name, lambda name: bool(_LENDS.search(name)))
+    outer &= intervals.nearest(frames.parent, lent) < 0
     rows = np.flatnonzero(outer)
     rows = rows[np.lexsort((frames.start_ns[rows], frames.name[rows]))]
     low, high = np.searchsorted(calls.thread, (main, main + 1))
@@ -162,23 +185,59 @@ def _alike(trace: Trace, calls: OutermostCalls, frame: I64, first: I64, until: I
     return untrained
 
 
+def _begin_with_state(
+    trace: Trace, calls: OutermostCalls, alike: Bools, first: I64, until: I64
+) -> Bools:
+    """Return which pairs of equal passes lie behind a tensor that may be the first of their states.
+
+    Nobody has read it, and a pass reads one of its size beside the most recent result.
+    """
+    step = trace.ops.step[calls.rows]
+    found = np.zeros(len(alike), np.bool_)
+    begins = np.flatnonzero(alike & ~previous(alike, False))
+    ends = np.append(np.flatnonzero(~alike), len(alike))
+    ends = ends[np.searchsorted(ends, begins)]
+    for begin, end in zip(begins[:_MOST].tolist(), ends.tolist(), strict=False):
+        own, place = _pass(calls, int(first[begin]), int(until[begin])), int(first[begin])
+        waiting = set() if own is None else set(own.again)
+        while waiting and place > 0 and _same_part(calls, step, place - 1, int(first[begin])):
+            place -= 1
+            call = calls.at(place)
+            if call.result in waiting:
+                found[begin:end] = True
+                break
+            waiting.difference_update(call.reads)
+    return found
+
+
+def _same_part(calls: OutermostCalls, step: np.ndarray, place: int, other: int) -> bool:
+    """Return whether two places are of one step and thread."""
+    return bool(step[place] == step[other] and calls.thread[place] == calls.thread[other])
+
+
 def _is_independent(calls: OutermostCalls, one: tuple[int, int], between: tuple[int, int]) -> bool:
     """Return whether the next equal pass reads nothing that is made of this one's outputs."""
     own = _pass(calls, *one)
     if own is None:
         return False
     tainted = set(own.outputs)
+    fresh: Counter[Key] = Counter()
     for place in range(*between):
         call = calls.at(place)
-        if not tainted.isdisjoint(call.reads):
-            if call.result is not None:
-                tainted.add(call.result)
-            elif _GROWS.search(call.word):
-                return False
-            else:  # of unknown type
-                most = max(size for size, _ in call.reads)
-                tainted |= {key for key in own.inputs if key[0] <= most}
-    return tainted.isdisjoint(own.inputs)
+        if call.writes and call.reads and call.reads[0][0] in own.weights:
+            return False
+        fresh.subtract(key for key in call.reads if fresh[key])
+        if tainted.isdisjoint(call.reads):
+            fresh.update(() if call.result is None else (call.result,))
+        elif call.result is not None:
+            tainted.add(call.result)
+        elif _GROWS.search(call.word):
+            return False
+        else:  # of unknown type
+            most = max(size for size, _ in call.reads)
+            tainted |= {key for key in own.inputs if key[0] <= most}
+    is_given = all(count <= fresh[key] for key, count in own.kept.items())
+    return is_given and tainted.isdisjoint(own.inputs)
 
 
 def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
@@ -189,6 +248,9 @@ def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
     inputs: set[Key] = set()
     made: set[Key] = set()
     left: set[Key] = set()
+    weights: set[Key] = set()
+    unread: Counter[Key] = Counter()
+    external: Counter[Key] = Counter()
     for place in range(first, until):
         call = calls.at(place)
         given = _given(call)
@@ -196,12 +258,20 @@ def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
         if "batch_norm" in call.word or (call.writes and call.reads[0] not in made):
             return None
         inputs.update(outside)
+        weights.update(() if given == call.reads else call.reads)
+        for key in given:
+            counted = unread if unread[key] else external
+            counted[key] += 1 if counted is external else -1
         left -= set(call.reads)
         if call.result is not None and (call.word not in VIEWS or not outside):
             made.add(call.result)
             left.add(call.result)
+            unread[call.result] += 1
     known = calls.at(until - 1).result is not None
-    return _Pass(frozenset(inputs), frozenset(left)) if known else None
+    kept = {key: external[key] for key in inputs & made}
+    again = frozenset(external) - inputs
+    sizes = frozenset(size for size, _ in weights - inputs - made)
+    return _Pass(frozenset(inputs), frozenset(left), kept, again, sizes) if known else None
 
 
 def _given(call: Call) -> tuple[Key, ...]:

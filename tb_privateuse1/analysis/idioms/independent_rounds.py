@@ -231,25 +231,31 @@ class _Places:
     def items(self, rows: np.ndarray) -> dict[int, tuple[int, int]] | None:
         """Return the bytes of the places that advance, and of all of their tensors.
 
-        The keys are the starts in the first round; ``rows`` are operators, a row per round. None
-        for two different places of a tensor in a round: its own and that of the round before.
+        The keys are the starts in the first round; ``rows`` are operators, a row per round. Where
+        a round takes a place of its item, that is what it reads. None for two different places of
+        a tensor in a round: its own and that of the round before.
         """
         found: dict[int, tuple[int, int]] = {}
         taken: dict[int, int] = {}
+        divided: set[int] = set()
         for column in rows.T.tolist():
             index = [self._at(row) for row in column]
             known = [one for one in index if one is not None]
             steps = set(np.diff(known).tolist())
             if len(known) < len(index) or len(steps) != 1:
                 return {}
+            first = column[0]
+            size, whole = place_bytes(read_call(self._trace, first))
+            of = [start for start, (item, _) in found.items() if item == whole and whole]
             if steps != {0}:
-                first = column[0]
                 if taken.setdefault(int(self._trace.ops.shapes[first]), known[0]) != known[0]:
                     return None
-                found[int(self._trace.ops.start_ns[first])] = place_bytes(
-                    read_call(self._trace, first)
-                )
-        return found
+            elif not of:
+                continue
+            divided.update(of)
+            whole = found[of[-1]][1] if of else whole
+            found[int(self._trace.ops.start_ns[first])] = size, whole
+        return {start: one for start, one in found.items() if start not in divided}
 
     def cycle(self, rows: np.ndarray) -> tuple[int, int]:
         """Return after how many rounds the places come again in equal order, and the first of them.

@@ -86,7 +86,7 @@ def number_runs(trace: Trace, top: I64) -> NumberRuns:
         recorded=taped,
         given=2 * made[segment[begins]] * kinds >= calls,
     ).take(np.flatnonzero((calls >= LEAST) & ~(taped & alone)))
-    return found.take(~_in_torch(trace, found)) if len(found) else found
+    return found.take(~in_torch(trace, found.first, found.end_ns)) if len(found) else found
 
 
 def _is_table(shapes: str) -> bool:
@@ -104,21 +104,24 @@ def _on_numbers(trace: Trace, top: I64) -> tuple[Bools, Bools]:
     return one & typed & own & ~neutral, neutral
 
 
-def _in_torch(trace: Trace, runs: NumberRuns) -> Bools:
-    """Return which runs lie inside of an optimizer's step, or of one call of another function."""
+def in_torch(trace: Trace, first: I64, end_ns: I64) -> Bools:
+    """Return which runs lie inside of an optimizer's step, or of one call of torch's functions.
+
+    A run has its first row of ``trace.ops``, and its end.
+    """
     ops, frames = trace.ops, trace.frames
     optimizer = groupby.named_rows(
         trace.strings, ops.name, lambda name: name.startswith("Optimizer.")
     )
-    found: Bools = call_tree.around(ops.parent, ops.parent[runs.first], optimizer) >= 0
-    at = ops.frame[runs.first].copy()
+    found: Bools = call_tree.around(ops.parent, ops.parent[first], optimizer) >= 0
+    at = ops.frame[first].copy()
     lined = groupby.named_rows(
         trace.strings, frames.name, lambda name: bool(library_frames.LINED.match(name))
     )
     climbing = np.flatnonzero(at >= 0)
     while len(climbing):
         here = at[climbing]
-        inner = ~lined[here] | (frames.end_ns[here] < runs.end_ns[climbing])
+        inner = ~lined[here] | (frames.end_ns[here] < end_ns[climbing])
         climbing = climbing[inner]
         at[climbing] = frames.parent[here[inner]]
         climbing = climbing[at[climbing] >= 0]

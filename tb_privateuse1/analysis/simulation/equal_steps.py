@@ -159,8 +159,8 @@ def _by_name(judged: JudgedPart, step: I32 | I64, name: I32, time_ns: I64) -> Fl
     line = np.where(worth, np.cumsum(worth) - 1, worth.sum())
     lines, count = int(worth.sum()) + 1, len(judged.steps)
     cell = line[name[rows]] * count + column[rows]
-    total: Floats = np.bincount(cell, time_ns[rows], lines * count) * (count / all_ns)
-    return total.reshape(lines, count)
+    total: Floats = np.bincount(cell, time_ns[rows], lines * count).astype(np.float64)
+    return total.reshape(lines, count) * (count / all_ns)
 
 
 def _kinds(trace: Trace) -> I64:

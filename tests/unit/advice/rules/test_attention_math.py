@@ -1,6 +1,7 @@
 """Attention by the general path, and by a fused kernel."""
 
 from tb_privateuse1.advice.rules.attention_math import RULE
+from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.trace.vendor import GENERIC
 from tests.support import chains
 from tests.support.program import Program, found
@@ -92,6 +93,18 @@ def test_chances_that_are_added_up_over_the_rows_are_no_attention() -> None:
 
     assert len(found(RULE, chains.program(lambda run: layer(run, over_rows=False)).trace())) == 1
     assert found(RULE, chains.program(lambda run: layer(run, over_rows=True)).trace()) == []
+
+
+def test_a_bias_as_large_as_the_chances_is_no_factor_of_a_product() -> None:
+    """One row of classes, and the next view's pass of the same model: its bias has the size."""
+
+    def views(run: SizedProgram) -> None:
+        for _ in range(8):
+            run.run("aten::addmm", full(512), full(1, 4096), full(4096, 512), "1", "1")
+            run.run("aten::_softmax", full(1, 512), "1", "False")
+            run.run("aten::add", full(1, 512), full(1, 512), "1")
+
+    assert not len(attention_chains(chains.program(views).trace()).table)
 
 
 def test_a_backend_of_its_own_may_have_no_fused_attention() -> None:

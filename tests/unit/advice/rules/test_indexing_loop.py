@@ -287,6 +287,29 @@ def test_an_inner_loop_whose_rounds_need_the_one_before_is_none() -> None:
     assert found(RULE, sized(needing).trace()) == []
 
 
+def parts_of_items(run: SizedProgram, *, carried: bool = False) -> None:
+    """A part of each item is read; with a state, the part's size is that of the state, too."""
+    for time in range(32):
+        run.op("aten::select", 1, **recorded(full(32, 8, 512), "0", str(time)))
+        run.op("aten::select", 1, **recorded(full(8, 512), "0", "3"))
+        if carried:
+            run.run("aten::add", full(512), full(512), "1", host=60)
+        else:
+            run.run("aten::exp", full(512), host=60)
+
+
+def test_a_place_of_an_item_is_what_the_round_reads() -> None:
+    (row,) = found(RULE, sized(parts_of_items).trace())
+    assert "4 loops indexed a tensor 32 times each" in row.explanation
+
+
+def test_a_state_beside_a_place_of_an_item_is_carried_on() -> None:
+    def carrying(run: SizedProgram) -> None:
+        parts_of_items(run, carried=True)
+
+    assert found(RULE, sized(carrying).trace()) == []
+
+
 def bags(read: tuple[int, ...] = (12, 256)) -> SizedProgram:
     """Rows of a table that each text names, one text after the other; their numbers are unknown."""
 

@@ -157,6 +157,22 @@ def test_torch_and_what_calls_operators_are_no_functions_of_the_program() -> Non
     assert found(RULE, run.trace()) == []
 
 
+def paused(*, always: bool = False) -> Program:
+    """Equal rounds, some of them waiting for a processor in use; or all of them are long."""
+    run, matrix = Program(), full(64, 64, dtype=FP32)
+    for i in range(4):
+        with run.step(), run.frame(STEP):
+            for j in range(40):
+                run.rest(400 if always or j in (7 + i, 19 - i) else 2)
+                run.op("aten::mm", 50, **recorded(matrix, matrix))
+    return run
+
+
+def test_a_pause_where_python_is_short_otherwise_is_no_work() -> None:
+    assert found(RULE, paused().trace()) == []
+    assert len(found(RULE, paused(always=True).trace())) == 1
+
+
 def test_one_step_may_be_held_up() -> None:
     assert found(RULE, on_host(TOKENIZE, us=4000, steps=(2,)).trace()) == []
 
@@ -166,6 +182,30 @@ def test_what_reads_results_may_be_needed() -> None:
     frames = TOKENIZE, "<built-in method tolist of Tensor object at 0x7f10>"
     (row,) = found(RULE, on_host(*frames).trace())
     assert (row.confidence, row.saving_low_ns) == ("low", 0)
+
+
+def test_a_number_read_before_may_decide_what_python_does() -> None:
+    """A world is given the action as a number: int(scores.argmax()) is no function in Python."""
+
+    def walk(*, ahead: bool) -> Program:
+        run, matrix = Program(), full(64, 64, dtype=FP32)
+        for _ in range(4):
+            with run.step(), run.frame(STEP):
+                for at in range(10):
+                    run.op("aten::mm", 50, **recorded(matrix, matrix))
+                    if at == (3 if ahead else 8):
+                        with run.around("aten::item", **recorded(full(dtype=FP32))):
+                            run.op("aten::_local_scalar_dense", 2, **recorded(full(dtype=FP32)))
+                    if at == 5:
+                        with run.frame("world.py(3): move"):
+                            run.rest(500)
+                        run.rest(1)
+        return run
+
+    (row,) = found(RULE, walk(ahead=True).trace())
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+    (row,) = found(RULE, walk(ahead=False).trace())
+    assert row.confidence == "medium"
 
 
 def test_a_lock_is_no_work() -> None:

@@ -157,6 +157,55 @@ def pulling(run: Host) -> None:
         run.work("aten::add", (4, 64), (4, 64))
 
 
+def keeping(run: Host, *, given: bool = False, read_again: bool = True) -> None:
+    """The module keeps a state of the input's size, and its head reads the new one, too."""
+    for _ in range(8):
+        if given:
+            run.work("aten::clone", (4, 64))
+        with run.model():
+            run.work("aten::mul", *[(4, 64)] * (1 + read_again))
+            run.work("aten::tanh", (4, 64))
+            run.layer(4, 64, 16)
+
+
+def rolling(run: Host) -> None:
+    """A world's next state, and the reward that a head reads from it."""
+    for _ in range(8):
+        with run.model():
+            run.layer(4, 64, 128)
+            run.layer(4, 128, 64)
+            run.layer(4, 64, 1)
+
+
+def reading(run: Host, *, state: bool = True) -> None:
+    """A cell of one's own reads words and its state; without one, a sum of two layers is alike."""
+    if state:
+        run.op("aten::zeros", 5, **recorded("[4, 64]", "6", "0", "cpu", "False"))
+    for _ in range(8):
+        with run.model():
+            run.op("aten::embedding", 20, **recorded(full(99, 64, dtype=FP32), ((4,), "long int")))
+            run.layer(4, 64, 64)
+            run.layer(4, 64, 64)
+            run.work("aten::add", (4, 64), (4, 64))
+            run.work("aten::tanh", (4, 64))
+            run.layer(4, 64, 16)
+
+
+def swapping(run: Host) -> None:
+    """The average of the weights takes their place between two passes."""
+    for _ in range(8):
+        run.encode()
+        run.work("aten::copy_", (128, 64), (128, 64))
+
+
+def lending(run: Host) -> None:
+    """A module is called with the weights of each member of an ensemble."""
+    for _ in range(8):
+        with run.frame("torch/_functorch/functional_call.py(12): functional_call"):
+            run.encode()
+            run.rest(1)
+
+
 def caching(run: Host) -> None:
     """The module writes into what it was given."""
     for _ in range(8):
@@ -194,6 +243,11 @@ def growing(run: Host) -> None:
         generating,
         refining,
         pulling,
+        keeping,
+        rolling,
+        reading,
+        swapping,
+        lending,
         caching,
         normalizing,
         accumulating,
@@ -202,6 +256,28 @@ def growing(run: Host) -> None:
 )
 def test_passes_that_need_each_other_or_differ(body: Callable[[Host], None]) -> None:
     assert found(RULE, steps(body).trace()) == []
+
+
+def test_an_input_that_is_new_each_time_is_no_state() -> None:
+    """A module that first scales what it reads has results of its input's size."""
+
+    def scaling(run: Host) -> None:
+        keeping(run, given=True, read_again=False)
+
+    (row,) = found(RULE, steps(scaling).trace())
+    assert "Encoder is called 8 times in a row" in row.title
+
+
+def test_layers_whose_results_are_added_are_no_state() -> None:
+    (row,) = found(RULE, steps(lambda run: reading(run, state=False)).trace())
+    assert "Encoder is called 8 times in a row" in row.title
+
+
+def test_a_state_beside_a_new_input_is_needed() -> None:
+    def both(run: Host) -> None:
+        keeping(run, given=True)
+
+    assert found(RULE, steps(both).trace()) == []
 
 
 def again(run: Host, *, taped: bool = True, trained: bool = True) -> None:

@@ -135,6 +135,15 @@ def of_torch(run: TrainingProgram) -> None:
         run.rest(1)
 
 
+def apart_in_torch(run: TrainingProgram) -> None:
+    """Torch's own function takes rows that do not need each other; its body is not the user's."""
+    with run.frame("torch/nn/utils/stateless.py(30): rows"):
+        for time in range(TIMES):
+            run.op("aten::select", 2, **recorded(full(TIMES, 64, dtype=FP32), "0", str(time)))
+            run.op("aten::exp", 40, **recorded(full(64, dtype=FP32)))
+        run.rest(1)
+
+
 def norms(run: TrainingProgram) -> None:
     """What clips a gradient looks at each norm's device, in a function of torch."""
     with run.frame("torch/nn/utils/clip_grad.py(60): _get_total_norm"):
@@ -143,7 +152,9 @@ def norms(run: TrainingProgram) -> None:
         run.rest(1)
 
 
-@pytest.mark.parametrize("body", [by_time, terms, gates, line_search, of_torch, norms, one_series])
+@pytest.mark.parametrize(
+    "body", [by_time, terms, gates, line_search, of_torch, apart_in_torch, norms, one_series]
+)
 def test_a_right_program_is_not_accused(body: Callable[[TrainingProgram], None]) -> None:
     assert found(RULE, program(body).trace()) == []
 
