@@ -36,6 +36,7 @@ MODULES = (
     "unseen_one_right",
     "unseen_two_right",
     "right_by_experts",
+    "right_against_common_on_device",
 )
 STEPS = 4
 """Recorded steps."""
