@@ -15,7 +15,7 @@ import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import numpy as np
 from msgspec import Struct
@@ -35,15 +35,15 @@ from tb_privateuse1.analysis.steps.training_phases import BACKWARD, find_passes,
 from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree, groupby
-from tb_privateuse1.trace.columns import latest_not_after
+from tb_privateuse1.trace.columns import latest_not_after, mask_of
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 
 _MOST = 10_000
 """Operators of the passes that are looked through: as many as one question of followed calls."""
-_NODE = 2
-"""Operators of a node that may read its gradient: its own range has the inputs of few."""
+_NODE = 4
+"""Rows of a node that may read its gradient first: its own two, and views."""
 _FEWEST = 2
 """Passes: one whose results the next one might read."""
 _ORDERS = ("sort", "argsort", "msort")
@@ -88,24 +88,34 @@ def unread_measures(trace: Trace) -> UnreadMeasures:
     parts = parts[: int(np.searchsorted(np.cumsum([len(part) for part in parts]), _MOST))]
     if len(parts) < _FEWEST:
         return none
+    begun = passes.backward_ns[[at[part[0]] for part in parts]]
+    seeds, to_host = _seeds(trace, begun), _to_host(trace)
+    # Equal passes have equal measures: steps repeat.
+    numbers: list[int] = []
+    known: dict[tuple[bytes, ...], int] = {}
     measures: list[_Measures] = []
-    seeds = _seeds(trace, passes.backward_ns)
-    for part in parts:
-        before = part[start_ns[part] < passes.backward_ns[at[part[0]]]]
-        measures.append(_Measures(trace, calls, part, before[graph[before]]))
-        measures[-1].read_size(seeds[at[part[0]]])
-    own = [set(one.unread()) for one in measures]
-    rows: list[int] = []
+    for part, seed in zip(parts, seeds, strict=True):
+        before = start_ns[part] < passes.backward_ns[at[part[0]]]
+        flags = (before & graph[part], before, np.isin(calls.rows[part], to_host))
+        key = (calls.call[part].tobytes(), *map(bytes, flags), str(seed).encode())
+        if known.setdefault(key, len(measures)) == len(measures):
+            measures.append(_Measures(trace, calls, part, part[flags[0]]))
+            measures[-1].read_size(seed)
+        numbers.append(known[key])
+    own = [one.needed_later(set(one.unread())) for one in measures]
+    gone: dict[tuple[int, int], I64] = {}
+    rows: list[I64] = []
     reads = 0
     # Behind the last pass, the next one is taken to be as it was.
-    nexts = zip([*parts[1:], parts[-1]], [*own[1:], own[-1]], strict=True)
-    for part, one, (later, others) in zip(parts, measures, nexts, strict=True):
-        one.read_later([place for place in later.tolist() if place not in others])
-        gone = one.unread()
-        until_ns = passes.backward_ns[at[part[0]]]
-        rows += [place for place in gone if start_ns[place] < until_ns]
-        reads += sum(calls.at(place).word in _READS_NUMBER for place in gone)
-    return UnreadMeasures(np.sort(calls.rows[np.array(rows, np.int64)]), reads)
+    for part, pair in zip(parts, itertools.pairwise([*numbers, numbers[-1]]), strict=True):
+        if pair not in gone:
+            one = measures[pair[0]]
+            found = one.unread(*one.read_later(own[pair[1]]))
+            gone[pair] = np.searchsorted(one.part, np.array(sorted(found), np.int64))
+        places = part[gone[pair]]
+        rows.append(places[start_ns[places] < passes.backward_ns[at[part[0]]]])
+        reads += sum(calls.at(place).word in _READS_NUMBER for place in places.tolist())
+    return UnreadMeasures(np.sort(calls.rows[np.concatenate(rows)]), reads)
 
 
 def _seeds(trace: Trace, backward_ns: I64) -> list[int]:
@@ -114,31 +124,39 @@ def _seeds(trace: Trace, backward_ns: I64) -> list[int]:
     It is the first tensor that an operator of its first node reads.
     """
     ops = trace.ops
-    sized = np.flatnonzero((ops.kind == OPERATOR) & (ops.shapes >= 0))
-    sized = sized[np.argsort(ops.start_ns[sized], kind="stable")]
-    inside = call_tree.around(ops.parent, ops.parent[sized], phase_kinds(trace) == BACKWARD)
-    sized = sized[inside >= 0]
-    first = np.searchsorted(ops.start_ns[sized], backward_ns)
+    nodes = np.flatnonzero(phase_kinds(trace) == BACKWARD)
+    nodes = nodes[np.argsort(ops.start_ns[nodes], kind="stable")]
+    first = nodes[np.searchsorted(ops.start_ns[nodes], backward_ns)]
+    # What a node calls follows it.
     found = []
-    for at in first.tolist():
-        read = (read_call(trace, int(row)) for row in sized[at : at + _NODE])
+    for node in first.tolist():
+        end = int(np.searchsorted(ops.start_ns[node : node + _NODE], ops.end_ns[node]))
+        read = (read_call(trace, row) for row in range(node + 1, node + end))
         sizes = (one.numel for call in read if call for one in call.tensors())
         found.append(next(sizes, 1))
     return found
 
 
 @memoize
-def _to_host(trace: Trace) -> frozenset[int]:
+def _to_host(trace: Trace) -> I64:
     """Return the outermost operators that copy to the host."""
     copies = groupby.named_rows(trace.strings, trace.kernels.name, re.compile(_TO_HOST).search)
     ops = groupby.distinct_values(trace.kernels.op[copies])
-    outermost = groupby.outermost_operators(trace.ops)
-    around = call_tree.self_or_nearest(trace.ops.parent, outermost)
-    return frozenset(around[ops[ops >= 0]].tolist())
+    outermost = mask_of(outermost_calls(trace).rows, len(trace.ops))
+    return call_tree.around(trace.ops.parent, ops[ops >= 0], outermost)
 
 
 Read = tuple[Key, int]
 """A key that is read, and how many measures had made it before."""
+
+
+class Later(Struct, frozen=True):
+    """What a pass may read of the one before."""
+
+    sizes: frozenset[int]
+    """Of floating numbers it reads more tensors than it has made."""
+    whole: frozenset[Key]
+    """Other tensors that it reads, as labels."""
 
 
 class _Measures:
@@ -148,7 +166,8 @@ class _Measures:
     """
 
     def __init__(self, trace: Trace, calls: OutermostCalls, part: I64, graph: I64) -> None:
-        self._trace, self._calls, self._to_host = trace, calls, _to_host(trace)
+        self._trace, self._calls, self.part = trace, calls, part
+        self._to_host = frozenset(_to_host(trace).tolist())
         self._graph: set[Key] = set()
         self._makers: dict[Key, list[int]] = defaultdict(list)
         self._kinds: dict[int, set[Key]] = defaultdict(set)
@@ -224,28 +243,31 @@ class _Measures:
         works = row + 1 < len(parents) and int(parents[row + 1]) == row
         return call.word in _MOVES and works and call.result == call.reads[0]
 
-    def read_later(self, later: list[int]) -> None:
-        """Note what the next pass may read of this one: more of a size than it has made itself.
-
-        ``later`` are its places but for those of measures that nobody reads there, either.
-        """
+    def needed_later(self, unread: set[int]) -> Later:
+        """Return what the pass reads of earlier ones, but for measures that nobody reads."""
         read: Counter[int] = Counter()
         made: Counter[int] = Counter()
         outside: set[int] = set()
         whole: set[Key] = set()
-        for place in later:
+        for place in self.part.tolist():
+            if place in unread:
+                continue
             call = self._calls.at(place)
             whole.update(key for key in call.reads if key[0] > 1 and key[1] not in FLOATING)
             sizes = [size for size, kind in states_read(call) if kind in ("", *FLOATING)]
-            read.update(sizes)
+            for size in sizes:
+                read[size] += 1
             outside.update(size for size in sizes if read[size] > made[size])
-            made.update({size for size, _ in self._result_of(place, call)})
-        for size in outside - {1}:
-            self.read_size(size)
-        if 1 in outside:
-            self._needed += self._numbers()
+            for size in {size for size, _ in self._result_of(place, call)}:
+                made[size] += 1
+        return Later(frozenset(outside), frozenset(whole))
+
+    def read_later(self, later: Later) -> tuple[list[int], list[Read]]:
+        """Return what the next pass may read of this one: measures, and all of some sizes."""
+        needed = self._numbers() if 1 in later.sizes else []
         # Labels have the sizes of answers: one that is compared with them is none itself.
-        self._needed += self._left(whole)
+        needed += self._left(later.whole)
+        return needed, self._own((s, kind) for s in later.sizes - {1} for kind in FLOATING)
 
     def _result_of(self, place: int, call: Call) -> list[Key]:
         """Return the keys of a result; one of unknown size may be a number, as losses are."""
@@ -257,7 +279,7 @@ class _Measures:
         single = {place for key in keys for place in self._makers.get(key, ())}
         return [*self._left(keys), *(one for one in single if self._calls.at(one).writes)]
 
-    def _left(self, keys: set[Key]) -> list[int]:
+    def _left(self, keys: Set[Key]) -> list[int]:
         """Return measures with such keys, or with unknown ones, that no other one reads."""
         read: set[int] = set()
         until: Counter[Key] = Counter()
@@ -269,11 +291,11 @@ class _Measures:
         wanted = {one for key, own in made if key in keys or key[1] == _AT_MOST for one in own}
         return list(wanted - read)
 
-    def unread(self) -> list[int]:
+    def unread(self, later: Iterable[int] = (), reads: Iterable[Read] = ()) -> list[int]:
         """Return the measures that nobody needs, and those made for them alone."""
         read: set[int] = set()
         until: Counter[Key] = Counter()
-        needed, keys = list(self._needed), list(self._read)
+        needed, keys = [*self._needed, *later], [*self._read, *reads]
         while needed or keys:
             while keys:
                 key, count = keys.pop()
