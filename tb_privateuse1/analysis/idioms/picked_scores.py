@@ -77,12 +77,10 @@ def _factors(known: Known, elements: int) -> int:
 def _is_read(calls: FollowedCalls, at: int, elements: int) -> bool:
     """Return whether an operator behind the sum reads such rows before others are made."""
     for _, known in calls.behind(at):
-        if known is None:
+        if known is None or known.made == elements:
             return False
         if elements in known.sizes and not known.passes and _uses(known):
             return True
-        if known.made == elements:
-            return False
     return False
 
 

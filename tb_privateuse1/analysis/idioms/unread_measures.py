@@ -151,7 +151,7 @@ Read = tuple[Key, int]
 
 
 class Later(Struct, frozen=True):
-    """What a pass may read of the one before."""
+    """Tensors that a pass may read of the one before."""
 
     sizes: frozenset[int]
     """Of floating numbers it reads more tensors than it has made."""
@@ -160,7 +160,7 @@ class Later(Struct, frozen=True):
 
 
 class _Measures:
-    """What a pass makes, by key, and which of it somebody needs.
+    """Tensors that a pass makes, by key, and those that somebody needs.
 
     ``part`` has the pass and what follows it, ``graph`` the places that have a part in the loss.
     """
