@@ -38,6 +38,7 @@ MODULES = (
     "right_by_experts",
     "right_against_common",
     "right_with_states",
+    "right_against_common_on_device",
 )
 STEPS = 4
 """Recorded steps."""

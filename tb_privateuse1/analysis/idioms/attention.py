@@ -143,19 +143,27 @@ def _product_after(found: Graph, center: I64) -> tuple[I64, Inside]:
 def _adds_up_chances(trace: Trace, found: Graph, center: I64, last: I64) -> Bools:
     """Return which products behind a softmax add up over what it normalized, or may.
 
-    One over the rows, as sums of a mixture's parts are, is no attention.
+    One over the rows, as sums of a mixture's parts are, is no attention; nor is its backward pass,
+    whose softmax has the shape of its chances.
     """
     call = found.nodes.call
     first, kind = group_rows(call[center], call[last])
     ops = found.nodes.op
-    kept = np.array(
-        [
-            _contracts(read_call(trace, int(ops[a])), read_call(trace, int(ops[b])))
-            for a, b in zip(center[first].tolist(), last[first].tolist(), strict=True)
-        ],
-        np.bool_,
-    )
-    return kept[kind] if len(kind) else np.zeros(0, np.bool_)
+    calls = [read_call(trace, row) for row in ops[center[first]].tolist()]
+    products = [read_call(trace, row) for row in ops[last[first]].tolist()]
+    kept = [_contracts(a, b) for a, b in zip(calls, products, strict=True)]
+    shapes = [(one.optional(0) if one else None) for one in calls]
+    ahead = ["backward" not in found.words[word] for word in found.nodes.word[center[first]]]
+    by_use = {
+        use: {x.shape for x, a, b in zip(shapes, ahead, kept, strict=True) if x and a and b == use}
+        for use in (True, False)
+    }
+    others = by_use[False] - by_use[True]
+    kept = [
+        one and (is_ahead or x is None or x.shape not in others)
+        for one, is_ahead, x in zip(kept, ahead, shapes, strict=True)
+    ]
+    return np.array(kept, np.bool_)[kind] if len(kind) else np.zeros(0, np.bool_)
 
 
 def _contracts(softmax: Arguments | None, product: Arguments | None) -> bool:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
 from tb_privateuse1.analysis.idioms.nodes import CAST, COPY, PRODUCT, Graph, graph
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import ends_run, starts_run
 from tb_privateuse1.trace.groupby import maxima, named_rows, sums
@@ -54,6 +55,9 @@ def one_hot_lookups(trace: Trace) -> Lookups:
         size = np.where(converts, nodes.written_bytes[at], size)
         product = np.where(multiplies, at, product)
     is_lookup = np.flatnonzero((product >= 0) & nodes.known[product])
+    pairs = zip(nodes.op[last[is_lookup]], nodes.op[product[is_lookup]], strict=True)
+    reads = [_reads_rows(trace, int(one), int(other)) for one, other in pairs]
+    is_lookup = is_lookup[np.array(reads, np.bool_)]
     lookup = np.full(len(nodes), -1, np.int64)
     for offset in range(int((last - first).max(initial=-1)) + 1):
         rows = is_lookup[(first + offset <= last)[is_lookup]]
@@ -93,6 +97,25 @@ def _matrices(trace: Trace, found: Graph) -> tuple[I64, I64, I64]:
     size = np.concatenate((most[ends], most[scatters], nodes.written_bytes[compares]))
     order = np.argsort(last, kind="stable")
     return last[order], size[order], first[order]
+
+
+def _reads_rows(trace: Trace, maker: int, product: int) -> bool:
+    """Return whether a product may read the matrix, by the length of its rows.
+
+    The weight of a layer has as many numbers where a batch has as many rows as a layer has inputs.
+    """
+    made, call = read_call(trace, maker), read_call(trace, product)
+    if made is None or call is None:
+        return True
+    width = max((one.shape[-1] for one in made.tensors() if one.shape), default=0)
+    longest = max((one.numel for one in made.tensors()), default=0)
+    for one in call.tensors():
+        if len(one.shape) < 2 or one.numel < longest:
+            continue
+        is_transposed = one.strides is not None and one.strides[-1] != 1
+        if width == one.shape[-2 if is_transposed else -1] or one.strides is None:
+            return True
+    return False
 
 
 def _inside_one_hot(trace: Trace) -> I64:

@@ -240,6 +240,8 @@ def _beyond_elements(trace: Trace, reads: _Reads, segment: I64, makers: I64, par
     longest = groupby.maxima(segment, reads.columns, len(part))[segment[makers]]
     least = groupby.minima(segment, reads.columns, len(part), 0)[segment[makers]]
     apart = (least < 0) | ((longest > 0) & (of > 0) & (longest != of))
+    if not apart.any():
+        return np.ones(len(makers))
     passes = np.where(least == _DIAGONAL, _PASSES_OF_DIAGONAL, _PASSES)
     item = np.array([max(size, 1) for size in ITEM_BYTES.values()], np.int64)
     around = intervals.nearest(ops.parent, mask_of(rows, len(ops)))

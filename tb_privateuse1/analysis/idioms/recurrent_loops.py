@@ -27,6 +27,10 @@ ROUNDS = 8
 """Rounds of a loop, as ``idioms.parameter_loops`` has them: layers of a model are fewer."""
 
 
+_CHOICES = ("argmax", "max", "topk", "multinomial", "sort", "bernoulli")
+_LOOKUPS = ("embedding", "index_select", "index", "gather", "one_hot")
+
+
 class Recurrences(Table, frozen=True):
     """The forward and the backward range of each loop, on its thread, by thread and start.
 
@@ -74,6 +78,7 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
     caches = np.zeros(len(ahead) + 1, np.bool_)
     caches[of[called_copies(trace, found, top, operators_named(trace, *COPIES)) & (of >= 0)]] = True
     carries = _carry(trace, found, top, ahead, of) & ~_have_own_weights(trace, found, ahead, of)
+    carries &= ~_choose(trace, ahead)
     ahead = ahead.take(np.flatnonzero(carries & ~caches[:-1] & (ahead.item_bytes > 0)))
     ranges = _ordered(_with_backward(trace, ahead))
     return RecurrentLoops(ranges, _left(trace, found, ranges))
@@ -95,6 +100,23 @@ def _carry(trace: Trace, found: Graph, top: I64, ranges: Recurrences, of: I64) -
     while (new := reader[needs[writer] & ~needs[reader]]).size:
         needs[new] = True
     return mask_of(of[needs & (nodes.role == PRODUCT)], len(ranges))
+
+
+def _choose(trace: Trace, ranges: Recurrences) -> Bools:
+    """Return in which loops rounds choose something and look rows up: words of an answer.
+
+    Such an item may be known by the round before only, so that no operator takes all of them.
+    """
+    ops = trace.ops
+    both = np.ones(len(ranges), np.bool_)
+    for words in (_CHOICES, _LOOKUPS):
+        rows = np.flatnonzero(operators_named(trace, *words))
+        at = containing_by(
+            ranges.thread, ranges.start_ns, ranges.end_ns, ops.thread[rows], ops.start_ns[rows]
+        )
+        count = np.bincount(at[at >= 0], minlength=len(ranges))
+        both &= count >= ranges.rounds - 1
+    return both
 
 
 def _last_writers(trace: Trace, found: Graph, of: I64) -> tuple[I64, I64]:

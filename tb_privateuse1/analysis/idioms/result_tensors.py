@@ -158,12 +158,12 @@ def _promoted(call: Arguments, word: str) -> str:
     """Return the type of an elementwise operator's result, by torch's promotion."""
     if word in _COMPARES:
         return "bool"
-    whole = [one for one in call.tensors() if one.shape]
-    if word == "where":
-        whole = whole[1:]
-    kinds = {one.dtype for one in whole} or {call.tensor(0).dtype}
+    tensors = list(call.tensors())[word == "where" :]
+    if not tensors:
+        raise UnknownWork  # a choice of two numbers of Python
+    kinds = {one.dtype for one in tensors if one.shape} or {tensors[0].dtype}
     widest = max(kinds, key=lambda kind: (_rank(kind), ITEM_BYTES[kind]))
-    numbers = [one.dtype for one in call.tensors() if not one.shape]
+    numbers = [one.dtype for one in tensors if not one.shape]
     becomes = _rank(widest) < _FLOAT and (
         word in _FLOATING or word == "mean" or any(_rank(kind) == _FLOAT for kind in numbers)
     )

@@ -90,6 +90,10 @@ def test_chances_that_are_added_up_over_the_rows_are_no_attention() -> None:
             run.run("aten::mm", full(parts, rows), full(rows, 64))
         else:
             run.run("aten::mm", full(rows, parts), full(parts, 64))
+        run.run("aten::mm", full(rows, 64), full(64, parts))
+        chances = full(rows, parts)
+        run.run("aten::_softmax_backward_data", chances, chances, "-1", "15")
+        run.run("aten::mm", full(rows, parts), full(parts, 64))
 
     assert len(found(RULE, chains.program(lambda run: layer(run, over_rows=False)).trace())) == 1
     assert found(RULE, chains.program(lambda run: layer(run, over_rows=True)).trace()) == []

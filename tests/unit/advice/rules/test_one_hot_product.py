@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1.advice.rules.one_hot_product import RULE
 from tests.support.program import found
-from tests.support.sized import FP32, SizedProgram, full
+from tests.support.sized import FP32, SizedProgram, full, recorded
 
 WORDS, ROWS, WIDTH = 4096, 1024, 1024
 NUMBERS = full(ROWS, dtype="long int")
@@ -93,3 +93,19 @@ def test_a_lookup_is_priced_as_a_gather(look_up: Callable[[SizedProgram], None])
 )
 def test_other_products_are_fine(look_up: Callable[[SizedProgram], None]) -> None:
     assert found(RULE, program(look_up).trace()) == []
+
+
+@pytest.mark.parametrize("is_weight", [True, False])
+def test_the_weight_of_a_layer_has_as_many_numbers(is_weight: bool) -> None:
+    """A batch has as many rows as the layer has inputs: its weight is transposed."""
+    strides = [[WIDTH, 1], [1, WIDTH] if is_weight else [WORDS, 1]]
+
+    def layer(run: SizedProgram) -> None:
+        with run.around("aten::one_hot"):
+            run.run("aten::zero_", AS_LONG)
+            run.run("aten::scatter_", AS_LONG, "-1", full(ROWS, 1, dtype="long int"), "1")
+        run.run("aten::copy_", AS_FLOAT, AS_LONG, "False")
+        told = recorded(full(64, WIDTH, dtype=FP32), full(WIDTH, WORDS, dtype=FP32))
+        run.op("aten::mm", 3, kernel=4000, device="mm", **told, **{"Input Strides": strides})
+
+    assert bool(found(RULE, program(layer).trace())) is not is_weight

@@ -74,7 +74,15 @@ def weighed(run: TrainingProgram) -> None:
     run.run("aten::sum", SCORES, "[1]", "False", "")
 
 
-@pytest.mark.parametrize("step", [overlaps, smoothed, weighed, lambda run: picked(run, dim="[0]")])
+def compared(run: TrainingProgram) -> None:
+    """Behind the sum rows are compared with chances, which makes as many numbers."""
+    picked(run)
+    run.run("aten::sub", SCORES, SCORES, "1")
+
+
+@pytest.mark.parametrize(
+    "step", [compared, overlaps, smoothed, weighed, lambda run: picked(run, dim="[0]")]
+)
 def test_one_hot_rows_that_are_no_choice(step: Callable[[TrainingProgram], None]) -> None:
     titles = [row.title for row in found(RULE, steps(step).trace())]
     assert not any("is picked" in title for title in titles)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tb_privateuse1.advice.rules.indexing_loop import RULE as INDEXING
 from tb_privateuse1.advice.rules.recurrent_loop import RULE
 from tests.support.autograd import HostTraining, TrainingProgram
@@ -153,3 +155,26 @@ def test_a_state_beside_its_item_or_on_the_right_is_one() -> None:
                 run.rest(1)
     (row,) = found(RULE, run.trace())
     assert row.events == 4 * 2 * 32
+
+
+@pytest.mark.parametrize(("choice", "is_said"), [("aten::argmax", False), ("aten::neg", True)])
+def test_words_that_are_chosen_by_their_round_are_not_known_ahead(
+    choice: str, is_said: bool
+) -> None:
+    """Labels are taken in turn, but the next word is the round's own now and then."""
+    run = HostTraining()
+    for _ in range(4):
+        with run.step():
+            run.rest(1)
+            for i in range(16):
+                words = full(16, dtype="long int")
+                table = full(512, 128, dtype=FP32)
+                run.op("aten::select", 2, **recorded(full(16, 16, dtype="long int"), "1", str(i)))
+                run.op("aten::embedding", 9, **recorded(table, words, "-1", "False", "False"))
+                run.op("aten::mm", 60, **recorded(STATE, WEIGHT))
+                run.op("aten::mm", 60, **recorded(STATE, WEIGHT))
+                run.op("aten::add", 40, **recorded(STATE, STATE, "1"))
+                run.op("aten::tanh", 40, **recorded(STATE))
+                run.op(choice, 20, **recorded(STATE, "1", "False"))
+            run.rest(1)
+    assert bool(found(RULE, run.trace())) is is_said
