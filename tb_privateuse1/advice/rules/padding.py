@@ -74,8 +74,8 @@ def _unknown(case: RuleContext, work: PaddedWork) -> Iterator[RuleFinding]:
         title=say("Batches have a mask of lengths: how much is padding is not recorded"),
         explanation=say(
             "{operators:,} operators work on all places of batches of {size:,} sequences of "
-            "{length:,} places. A comparison with each sequence's length masks some of them. "
-            "Values of tensors are not recorded: none or most may be padding.",
+            "{length:,} places. A mask by each sequence's length, or of keys for all queries, may "
+            "hide some of them. Values of tensors are not recorded: none or most may be padding.",
             operators=len(rows),
             size=work.batches[0].size,
             length=work.batches[0].length,
@@ -89,7 +89,14 @@ def _unknown(case: RuleContext, work: PaddedWork) -> Iterator[RuleFinding]:
         confidence="low",
         source=case.source(rows),
         lacks=case.lacks("stacks"),
+        fix=_TO_LONGEST if _has_one_length(case, work) else None,
     )
+
+
+def _has_one_length(case: RuleContext, work: PaddedWork) -> bool:
+    """Return whether the batches of several steps are of one length: it may be a fixed one."""
+    steps = case.trace.ops.step[[one.row for one in work.batches]]
+    return len(np.unique(steps)) > 1 and len({one.length for one in work.batches}) == 1
 
 
 def _all(rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Needless:
@@ -111,8 +118,8 @@ RULE = Rule(
     looks_for=say(
         "Sequences of different lengths that pad_sequence, pad or copies bring to one length, or "
         "pack_padded_sequence packs; and operators on tensors with a row for each place. Without "
-        "these, places compared with a length of each sequence. Batches in order of length have no "
-        "padding that another order removes."
+        "these, places compared with a length of each sequence, or an attention's mask of keys "
+        "for each sequence. Batches in order of length have no padding that another order removes."
     ),
     why=say(
         "Most operators compute each place of a batch, whether a sequence has it or not: a mask "

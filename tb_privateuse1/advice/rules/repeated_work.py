@@ -64,6 +64,16 @@ _SCALED = replace(
         "The time of all calls of a step but the first ones; none if the number differs each time."
     ),
 )
+_FILTERS = replace(
+    _CONSTANTS,
+    title=say("Filters of a layer are computed again: {share} of the time"),
+    explanation=say(
+        "{count:,} operators ({names}) compute from numbers alone what a layer takes as its "
+        "weight. Several steps make the same calls. A whole number of the program scales the "
+        "result. Its value is not recorded: it may differ from step to step."
+    ),
+    how=say("The time of all steps but the first one; none if the number differs each time."),
+)
 _CONVERSIONS = _Origin(
     title=say("Tensors are converted to another type and directly back: {share} of the time"),
     explanation=say(
@@ -147,6 +157,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     for rows, words in (
         (found.constants, _CONSTANTS),
         (found.scaled, _SCALED),
+        (found.filters, _FILTERS),
         (found.conversions, _CONVERSIONS),
         (found.weights, _WEIGHTS),
         (calls, _CALLS),
@@ -167,8 +178,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             how=words.how,
             claim=gone.claim,
             removes=gone.removes,
-            may_vanish=words is _SCALED,
-            confidence="medium",
+            may_vanish=words in (_SCALED, _FILTERS),
+            confidence="low" if words is _FILTERS else "medium",
             source=case.source(gone.rows),
             lacks=case.lacks("stacks"),
             fix=words.fix,
@@ -201,7 +212,8 @@ RULE = Rule(
     threshold=say(
         "{least} of the step. Numbers of Python that are multiplied are not recorded: a vector "
         "with these does not count, a table of two vectors does. Where a whole number scales "
-        "it, it counts if a step makes it three times, with a range from 0.",
+        "it, it counts if a step makes it three times, or three steps make it as a layer's "
+        "weight, with a range from 0.",
         least=exact_percent(ONE_PLACE),
     ),
     reference=say("torch.nn.Module.register_buffer; common subexpressions of compilers."),

@@ -4,6 +4,9 @@ No value of a tensor is recorded, but what is copied into a batch has a shape. `
 loops select a row of a buffer, cut it to a length, and copy the sequence there. ``pad`` has the
 length before and what it adds, to one sequence or to the whole batch behind its filling. A packed
 batch has as many rows as all lengths together.
+
+A mask says that there is padding, and not how much: places compared with lengths, or scores of an
+attention whose keys are masked for each sequence and equally for all queries.
 """
 
 from __future__ import annotations
@@ -36,6 +39,11 @@ documentation of transformers has 8 for float16 and 64 for an A100."""
 _LEVELS = 4
 """Levels of calls within a view: narrow, slice and as_strided."""
 _WHOLE_NUMBERS = ("int64", "int32")
+_COMPARES = ("lt", "le", "ge", "gt")
+_ATTENDS = ("scaled_dot_product_attention", "masked_fill", "add")
+"""Operators that take scores, or what they are made of, and a mask of keys."""
+_SCORES = 4
+"""Dimensions of scores: sequences, heads, queries and keys."""
 _RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
@@ -274,11 +282,11 @@ def _packed(later: LaterCalls) -> Iterator[PaddedBatch]:
 
 
 def _masked(later: LaterCalls) -> Iterator[PaddedBatch]:
-    """Yield batches with a mask of lengths: places compared with the length of each sequence."""
-    places = later.named("lt", "le", "ge", "gt")
+    """Yield batches with a mask of lengths, by a comparison or by the attention that reads it."""
+    places = later.named(*_COMPARES, *_ATTENDS)
     first, number = later.distinct(places)
     calls = (later.call(place) for place in first.tolist())
-    sizes = [None if call is None else _of_lengths(call) for call in calls]
+    sizes = [None if call is None else _of_lengths(call) or _of_keys(call) for call in calls]
     masks = np.array([one is not None for one in sizes], np.bool_)
     of_lengths = np.flatnonzero(masks[number])[:_MOST] if len(places) else number
     for place, call in zip(places[of_lengths].tolist(), number[of_lengths].tolist(), strict=True):
@@ -293,7 +301,9 @@ def _of_lengths(call: Arguments) -> tuple[int, int] | None:
     Queries compared with keys are as many, or belong to no batch: those are causal.
     """
     tensors = list(call.tensors())
-    if len(tensors) != 2 or any(one.dtype not in _WHOLE_NUMBERS for one in tensors):
+    if reduced_name(call.name) not in _COMPARES or len(tensors) != 2:
+        return None
+    if any(one.dtype not in _WHOLE_NUMBERS for one in tensors):
         return None
     places, lengths = sorted(tensors, key=lambda one: one.shape[-1:], reverse=True)
     if len(lengths.shape) != 2 or lengths.shape[1] != 1 or not places.shape:
@@ -301,3 +311,16 @@ def _of_lengths(call: Arguments) -> tuple[int, int] | None:
     size, length = lengths.numel, places.shape[-1]
     is_mask = places.numel == length > 1 and size > 1 and size != length
     return (size, length) if is_mask else None
+
+
+def _of_keys(call: Arguments) -> tuple[int, int] | None:
+    """Return size and length of a batch whose keys are masked, equally for all queries."""
+    shapes = [one.shape for one in call.tensors() if one.shape]
+    if reduced_name(call.name) not in _ATTENDS or any(len(one) != _SCORES for one in shapes):
+        return None
+    masks = [one for one in shapes if one[1:3] == (1, 1) and one[0] > 1 and one[3] > 1]
+    others = [one for one in shapes if one not in masks]
+    if len(masks) != 1 or not others or any(one[0] != masks[0][0] for one in others):
+        return None
+    size, _, _, length = masks[0]
+    return (size, length) if any(length in one[2:] for one in others) else None

@@ -67,6 +67,7 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     usable = np.isin(nodes.role, FUSIBLE) | reads[call]
     usable &= nodes.known & ~nodes.in_optimizer
     usable &= ~_in_no_loop(trace, nodes.op)  # other rules have these
+    usable &= ~_of_gradients(trace, nodes.op)
     whole = np.bincount(call[~usable], minlength=len(calls)) == 0
     # The rule on zeroed gradients has these.
     whole &= ~named_rows(trace.strings, ops.name[calls], _is_fill)
@@ -113,6 +114,17 @@ def _in_no_loop(trace: Trace, rows: I32) -> Bools:
     named = named_rows(trace.strings, ops.name, _NO_LOOPS.search)
     inside: Bools = call_tree.around(ops.parent, ops.parent[rows], named) >= 0
     return inside
+
+
+def _of_gradients(trace: Trace, rows: I32) -> Bools:
+    """Return which operators compute gradients of gradients.
+
+    Autograd ran what these belong to: no program loops over tensors there.
+    """
+    forward = call_tree.forward_of(trace)
+    of = forward[rows]
+    found: Bools = (of >= 0) & (forward[of] >= 0)
+    return found
 
 
 def _changes(shapes: I32, equal: Rounds) -> I64:

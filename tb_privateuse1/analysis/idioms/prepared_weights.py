@@ -64,6 +64,12 @@ def prepared_weights(trace: Trace, operators: OutermostCalls) -> I64:
     return np.unique(np.array(again(trace, operators, chains), np.int64))
 
 
+def weight_read(call: Call) -> Key | None:
+    """Return what a call reads at the place of its weight; None of a call without one."""
+    at = _WEIGHT_AT.get(call.word)
+    return None if at is None or at >= len(call.reads) else call.reads[at]
+
+
 def states_read(call: Call) -> tuple[Key, ...]:
     """Return what a call reads but for the parameters of a layer."""
     at = _INPUT_AT.get(call.word)
@@ -114,11 +120,9 @@ def _beyond_parameters(
 
 def _feeds(before: Call, layer: Call) -> bool:
     """Return whether an operator makes the weight of the layer behind it, and not its input."""
-    at = _WEIGHT_AT.get(layer.word, 0)
-    if not before.is_pure or before.word in VIEWS or at >= len(layer.reads):
-        return False
-    others = layer.reads[:at] + layer.reads[at + 1 :]
-    return before.result == layer.reads[at] and before.result not in others
+    weight = weight_read(layer)
+    is_own = weight is not None and layer.reads.count(weight) == 1
+    return is_own and before.result == weight and before.is_pure and before.word not in VIEWS
 
 
 def _has_shape(trace: Trace, before: int, layer: int) -> bool:

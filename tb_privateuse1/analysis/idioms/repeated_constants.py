@@ -7,6 +7,8 @@ times in a step, makes a table of two vectors, and no other numbers were made in
 
 A whole number of Python that scales a constant is not recorded, nor is a tensor of one element. It
 may be the size of a model, equal in all layers, or the number of a layer: such tables are apart.
+So are those that a layer takes as its weight. A weight that changes with the number of a step would
+be unusual, so those of one step count as those of the others.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms.outermost_calls import FLOATING, Call, Key, OutermostCalls
+from tb_privateuse1.analysis.idioms.prepared_weights import weight_read
 from tb_privateuse1.analysis.idioms.result_tensors import FACTORIES, VIEWS
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import sums_before
@@ -31,7 +34,7 @@ _MOST = 50_000
 """Operators that are followed: those of the largest judged recordings would take 0.2 s."""
 _TIMES = 3
 """Equal chains on a batch's numbers in a step: a batch may have two tensors of one size. So of
-tables that a whole number scales: two may be of two kinds."""
+tables that a whole number scales: two may be of two kinds. Of a layer's weight it is steps."""
 _JOINS = ("cat", "concat", "stack")
 """Operators that read a list of tensors: its types are not recorded."""
 _SCALES = ("mul", "div", "true_divide", "floor_divide", "pow")
@@ -53,8 +56,8 @@ class _Value(Struct, frozen=True, eq=False):
     """All numbers of its calls are recorded."""
     is_given: bool
     """It is made of a batch's numbers."""
-    is_scaled: bool = False
-    """It is made with a whole number that is not recorded."""
+    step: int = NONE
+    """Where a whole number that is not recorded scales it: the step that has this number."""
 
 
 class Repeats(Struct, frozen=True, eq=False):
@@ -63,6 +66,8 @@ class Repeats(Struct, frozen=True, eq=False):
     sure: I64
     scaled: I64
     """Those of tables that an unrecorded whole number scales: it may be another one each time."""
+    weights: I64
+    """Those of a layer's weight that such a number scales, behind the first step that makes it."""
 
 
 class _Constants:
@@ -70,8 +75,12 @@ class _Constants:
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[Key | int, ...], int] = {}
-        self.seen: dict[int, int] = {}
-        """By number, the place of the first one."""
+        self.seen: dict[tuple[int, int], int] = {}
+        """By number, and step if one scales it, the place of the first one."""
+        self.steps: dict[int, set[int]] = defaultdict(set)
+        """By number, the steps that scale it."""
+        self.weights: set[int] = set()
+        """Numbers of what a layer takes as its weight, and of what that is made of."""
         self.found: list[_Value] = []
         self.changed: set[int] = set()
         """Numbers of those that somebody writes to later: buffers."""
@@ -82,18 +91,18 @@ class _Constants:
         self, call: int, place: int, made_of: tuple[_Value, ...], what: Call, step: int = NONE
     ) -> _Value:
         """Return the value of a call on constants; ``step`` has the number that scales them."""
-        key = (call, step, *[one.number for one in made_of])
+        key = (call, *[one.number for one in made_of])
         number = self.numbers.setdefault(key, len(self.numbers))
         is_table, is_sure, is_given = what.pairs_up, not what.has_number, False
-        is_scaled = step != NONE
         for one in made_of:
             is_table |= one.is_table
             is_sure &= one.is_sure
             is_given |= one.is_given
-            is_scaled |= one.is_scaled
-        is_sure &= not is_scaled
-        value = _Value(number, place, made_of, what, is_table, is_sure, is_given, is_scaled)
-        self.seen.setdefault(number, place)
+            step = max(step, one.step)
+        is_sure &= step == NONE
+        value = _Value(number, place, made_of, what, is_table, is_sure, is_given, step)
+        self.seen.setdefault((number, step), place)
+        self.steps[number].add(step)
         self.found.append(value)
         return value
 
@@ -104,14 +113,36 @@ class _Constants:
 
     def repeated(self) -> Iterator[_Value]:
         """Yield the results that are there already, and that nobody writes to."""
-        times = Counter(one.number for one in self.found)
-        for one in self.found:
-            again = self.seen[one.number] < one.place and one.number not in self.changed
+        times = Counter((one.number, one.step) for one in self.found)
+        for one in self._computed():
+            again = self.seen[one.number, one.step] < one.place
             known = one.is_table or (one.is_sure and not one.is_given)
-            computes = not one.call.is_factory and one.call.word not in VIEWS
-            least = _TIMES * (one.is_given or one.is_scaled)
-            if again and known and computes and times[one.number] >= least:
+            least = _TIMES * (one.is_given or one.step != NONE)
+            if again and known and times[one.number, one.step] >= least:
                 yield one
+
+    def repeated_weights(self) -> Iterator[_Value]:
+        """Yield the weights of layers that a number scales, in all steps but the first one."""
+        for one in self._computed():
+            steps = self.steps[one.number]
+            known = one.step != NONE and one.is_table and one.number in self.weights
+            if known and one.step > min(steps) and len(steps) >= _TIMES:
+                yield one
+
+    def _computed(self) -> Iterator[_Value]:
+        for one in self.found:
+            computes = not one.call.is_factory and one.call.word not in VIEWS
+            if computes and one.number not in self.changed:
+                yield one
+
+    def weigh(self, value: _Value) -> None:
+        """Note that a layer takes a value as its weight."""
+        left = [value]
+        while left:
+            one = left.pop()
+            if one.number not in self.weights:
+                self.weights.add(one.number)
+                left += one.made_of
 
     def change(self, value: _Value) -> None:
         """Note that a value, or what it is a view of, is written to."""
@@ -136,10 +167,13 @@ def repeated_constants(trace: Trace, operators: OutermostCalls) -> Repeats:
             last = _follow(operators, constants, given, start, stop)
             left -= last - start + 1
             done = last
-    sure, scaled = {-1}, {-1}
+    sure, scaled, weights = {-1}, {-1}, {-1}
     for value in constants.repeated():
-        _collect(value, scaled if value.is_scaled else sure)
-    return Repeats(*(np.array(sorted(some), np.int64) for some in (sure - scaled, scaled - {-1})))
+        _collect(value, sure if value.step == NONE else scaled)
+    for value in constants.repeated_weights():
+        _collect(value, weights)
+    kinds = (sure - scaled - weights, scaled - {-1}, weights - scaled)
+    return Repeats(*(np.array(sorted(some), np.int64) for some in kinds))
 
 
 class _Given:
@@ -200,6 +234,8 @@ def _follow(
                 values[call.result].append(value)
             others = 0
         else:
+            for value in values.get(weight_read(call) or _COUNT, [])[-1:]:
+                constants.weigh(value)
             _forget(call, values, constants)
             others += 1
             if others > _FAR or not values:

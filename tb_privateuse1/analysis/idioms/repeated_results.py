@@ -35,13 +35,15 @@ class Repeated(Struct, frozen=True, eq=False):
     constants: I64
     scaled: I64
     """Constants that a number scales which is not recorded: it may be another one each time."""
+    filters: I64
+    """Such constants that a layer takes as its weight, behind the first step that makes them."""
     conversions: I64
     """With the nodes of autograd that convert the gradients there and back."""
     weights: I64
 
     def rows(self) -> I64:
         """Return the rows of all origins, in order."""
-        origins = (self.constants, self.scaled, self.conversions, self.weights)
+        origins = (self.constants, self.scaled, self.filters, self.conversions, self.weights)
         return np.unique(np.concatenate(origins))
 
 
@@ -50,12 +52,13 @@ def repeated_results(trace: Trace) -> Repeated:
     """Return the operators whose result is there already; the first one of its kind is needed."""
     none = np.empty(0, np.int64)
     if not (trace.ops.shapes >= 0).any():
-        return Repeated(none, none, none, none)
+        return Repeated(none, none, none, none, none)
     operators = outermost_calls(trace)
     constants = repeated_constants(trace, operators)
     return Repeated(
         constants=operators.rows[constants.sure],
         scaled=operators.rows[constants.scaled],
+        filters=operators.rows[constants.weights],
         conversions=_with_gradients(trace, operators.rows[_there_and_back(operators)]),
         weights=operators.rows[prepared_weights(trace, operators)],
     )

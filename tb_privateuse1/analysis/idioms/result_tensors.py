@@ -26,7 +26,7 @@ _COMPARES = frozenset(
 )  # fmt: skip
 _FLOATING = frozenset(
     ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",
-     "tanh", "sigmoid", "erf", "reciprocal", "div", "true_divide", "softmax", "log_softmax")
+     "tanh", "sigmoid", "erf", "sinc", "reciprocal", "div", "true_divide", "softmax", "log_softmax")
 )  # fmt: skip
 """Whole numbers become floating-point ones."""
 _SAME = frozenset(
@@ -245,6 +245,13 @@ def _unsqueezed(call: Arguments) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def _padded(call: Arguments) -> tuple[int, ...]:
+    shape, pads = list(call.tensor(0).shape), call.integers(1)
+    for i, (before, behind) in enumerate(zip(pads[::2], pads[1::2], strict=True)):
+        shape[-1 - i] += before + behind
+    return tuple(shape)
+
+
 def _swapped(call: Arguments) -> tuple[int, ...]:
     shape = list(call.tensor(0).shape)
     a, b = call.integer(1) % len(shape), call.integer(2) % len(shape)
@@ -286,6 +293,8 @@ _SHAPES: dict[str, Callable[[Arguments], tuple[int, ...]]] = {
     "unsafe_view": _viewed,
     "expand": _expanded,
     "unsqueeze": _unsqueezed,
+    "pad": _padded,
+    "constant_pad_nd": _padded,
     "transpose": _swapped,
     "t": lambda call: call.tensor(0).shape[::-1],
     "permute": lambda call: tuple(call.tensor(0).shape[i] for i in call.integers(1)),

@@ -1,8 +1,8 @@
 """Find gradients that no optimizer reads before they are reset, and the work that computes them.
 
 A parameter is known by its shape alone, so all here are bounds. Of several parameters of a shape,
-those that an optimizer steps with count as the last ones of the backward pass, behind which nothing
-else is needed.
+those that are reset as others of the same step count as the optimizer's. Without a difference, its
+own are the last ones of the backward pass, behind which nothing else is needed.
 """
 
 from __future__ import annotations
@@ -68,13 +68,35 @@ def unread_gradients(trace: Trace) -> Unread:
     unread = _unread_counts(trace, found, steps, first, pair)
     if not unread.any():
         return Unread(none, none)
-    # The first ones of a pass and a shape are those that nobody reads.
-    order = np.lexsort((np.arange(len(pair)), pair))
+    # Of a pass and a shape nobody reads those of others, and then the first ones.
+    order = np.lexsort((np.arange(len(pair)), ~_of_others(found, steps, first, pair), pair))
     begin = sums_before(count)
     rank = np.empty(len(pair), np.int64)
     rank[order] = np.arange(len(pair)) - begin[pair[order]]
     lost = rank < unread[pair]
     return Unread(found.op[lost], _work_of(trace, found, lost))
+
+
+def _of_others(found: Accumulations, steps: _Steps, first: I64, pair: I64) -> Bools:
+    """Return which gradients are of other parameters than those of the one step behind their pass.
+
+    An optimizer resets its gradients together. If the pass makes all that the step surely reads, it
+    adds to those of another network, which nobody has reset since their own step; or the reverse.
+    """
+    begin = found.passes.backward_ns
+    until = following(begin, groupby.LAST)
+    stepped = steps.between(
+        found.shape[first], *(one[found.backward[first]] for one in (begin, until))
+    )
+    sure = (stepped >= np.bincount(pair))[pair]
+    fresh, added = (
+        mask_of(found.backward[sure & kind], len(begin))
+        for kind in (found.is_fresh, ~found.is_fresh)
+    )
+    times = np.searchsorted(np.unique(steps.start_ns), np.stack((begin, until)))
+    alike = (fresh != added) & (times[1] - times[0] == 1)
+    others: Bools = alike[found.backward] & (fresh[found.backward] != found.is_fresh)
+    return others
 
 
 class _Steps(Struct, frozen=True, eq=False):

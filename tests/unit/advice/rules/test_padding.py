@@ -128,6 +128,27 @@ def test_a_mask_of_lengths_is_a_note() -> None:
     assert row.confidence == "low"
 
 
+def attends(*mask: int, queries: int = LENGTH, name: str = "") -> Body:
+    """An attention with a mask, by one operator or by hand."""
+    query, key = full(SIZE, 4, queries, 64), full(SIZE, 4, LENGTH, 64)
+    scores = full(SIZE, 4, queries, LENGTH)
+
+    def body(run: SizedProgram) -> None:
+        given = [scores] if name else [query, key, key]
+        name_or_one = name or "aten::scaled_dot_product_attention"
+        run.op(name_or_one, 1, **recorded(*given, full(*mask, dtype="bool"), "0.", "False"))
+
+    return body
+
+
+@pytest.mark.parametrize("name", ["", "aten::masked_fill", "aten::add"])
+def test_keys_that_are_masked_for_each_sequence_are_a_note(name: str) -> None:
+    (row,) = found(RULE, steps(attends(SIZE, 1, 1, LENGTH, name=name)).trace())
+    assert row.saving_ns is None
+    assert row.confidence == "low"
+    assert "longest sequence" in row.fix
+
+
 def causal(run: SizedProgram) -> None:
     """Places of queries compared with those of keys, all of them or a part."""
     for queries in (LENGTH, 64):
@@ -158,7 +179,14 @@ def images(run: SizedProgram) -> None:
         run.op("aten::pad", 1, **recorded(full(LENGTH, dtype=INDEX), "[0, 4]", "", ""))
 
 
-@pytest.mark.parametrize("body", [causal, equal, cached, few, images])
+@pytest.mark.parametrize(
+    "body",
+    [
+        causal, equal, cached, few, images, attends(1, 1, 1, LENGTH), attends(LENGTH, LENGTH),
+        attends(SIZE, 1, LENGTH, LENGTH), attends(SIZE, 1, 1, 1, name="aten::add"),
+        attends(SIZE, 1, 1, LENGTH, name="aten::mul"),
+    ],
+)  # fmt: skip
 def test_batches_without_padding(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []
 

@@ -11,7 +11,7 @@ import pytest
 from tb_privateuse1.advice.rules.repeated_work import RULE
 from tests.support.autograd import Layer, TrainingProgram
 from tests.support.program import found
-from tests.support.sized import BF16, FP32, SizedProgram, full, recorded
+from tests.support.sized import BF16, FP32, FP64, SizedProgram, full, recorded
 
 ROWS, WIDTH, STEPS = 2048, 1024, 4
 MASK = full(ROWS, ROWS, dtype=FP32)
@@ -272,6 +272,53 @@ def test_tables_that_may_differ(step: Callable[[SizedProgram], None]) -> None:
     """Of the third, the places before the number is added are constants."""
     rows = found(RULE, program(step).trace())
     assert not any("outer" in row.explanation or "cos" in row.explanation for row in rows)
+
+
+def filters(run: SizedProgram, *, calls: int = 1, weight: bool = True, adds: bool = False) -> None:
+    """Filters of numbers and a whole number that is not recorded, and the layer that takes them."""
+    taps, bank = full(HALF, dtype=FP64), full(8 * HALF, HALF, dtype=FP64)
+    kernel, sound = full(8 * HALF, 1, HALF, dtype=FP32), full(1, 1, 4 * HALF, dtype=FP32)
+    for _ in range(calls):
+        run.run("aten::arange", "0", str(HALF), "1", "7", "", "", "False")
+        run.run("aten::arange", str(8 * HALF), "7", "", "", "False")
+        run.run("aten::div", taps, full(dtype="long int"))
+        if adds:
+            run.run("aten::add", taps, full(HALF, dtype=FP64), "1")
+        run.run("aten::unsqueeze", full(8 * HALF, dtype=FP64), "1")
+        run.run("aten::mul", taps, full(8 * HALF, 1, dtype=FP64))
+        run.run("aten::sinc", bank)
+        run.run("aten::to", bank, "6", "False", "False", "")
+        run.run("aten::unsqueeze", full(8 * HALF, HALF, dtype=FP32), "1")
+    run.run("aten::pad", full(1, 1, 3 * HALF, dtype=FP32), f"[{HALF}, 0]", "constant", "")
+    if weight:
+        given = "", "[16]", "[0]", "[1]", "1"
+        run.run("aten::conv1d", sound, kernel, *given)
+    else:
+        run.run("aten::mul", full(8 * HALF, HALF, dtype=FP32), full(HALF, dtype=FP32))
+    layer(run)
+
+
+def test_filters_that_each_step_makes_for_a_layer() -> None:
+    before, after = program(filters), program(lambda run: filters(run, calls=run.steps == 1))
+    (row,) = found(RULE, before.trace())
+    assert row.title.startswith("Filters of a layer are computed again: ")
+    assert row.saving_low_ns == 0
+    assert row.confidence == "low"
+    assert row.saving_high_ns is not None
+    assert row.saving_high_ns == pytest.approx(1000 * (before.now - after.now), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda run: filters(run, calls=0),
+        lambda run: filters(run, weight=False),
+        lambda run: filters(run, adds=True),
+    ],
+    ids=["kept", "no weight", "given taps"],
+)
+def test_filters_that_are_kept_or_may_differ(step: Callable[[SizedProgram], None]) -> None:
+    assert not any("sinc" in row.explanation for row in found(RULE, program(step).trace()))
 
 
 def test_a_list_of_other_tensors_is_no_constant() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
@@ -199,3 +200,30 @@ def test_sums_over_growing_distances_need_each_other() -> None:
             run.run("aten::cat", [stays, added], "0")
 
     assert found(RULE, program(scan).trace()) == []
+
+
+def differentiated(run: SizedProgram, *, by_program: bool) -> None:
+    """Gradients of what the program, or a backward pass of its own, has run for each tensor."""
+    of = 100 * run.steps
+    run.op("aten::tanh", 1, kernel=3, **{"Sequence number": of})
+    engine, node = "autograd::engine::evaluate_function: ", {"Fwd thread id": 1}
+    for number, tensor in enumerate(PARAMETERS, of + 1):
+        given = {"Sequence number": number, **recorded(tensor, tensor)}
+        first: AbstractContextManager[None] = nullcontext()
+        if not by_program:
+            first = run.around(f"{engine}TanhBackward0", **node, **{"Sequence number": of})
+        with first:
+            run.op("aten::matmul", 1, kernel=3, **given)
+    for number, tensor in enumerate(PARAMETERS, of + 1):
+        with run.around(f"{engine}MulBackward0", **node, **{"Sequence number": number}):
+            run.run("aten::mul", tensor, tensor, host=1)
+
+
+def test_gradients_of_gradients_are_no_loop_of_the_program() -> None:
+    """Autograd has run what they belong to: the program has no list of these tensors."""
+    own, autograds = (
+        found(RULE, program(lambda run, own=own: differentiated(run, by_program=own)).trace())
+        for own in (True, False)
+    )
+    assert len(own) == 1
+    assert autograds == []

@@ -80,6 +80,36 @@ def test_the_rest_is_the_judges_own_weights_in_the_other_step() -> None:
     assert rest.saving_ns == pytest.approx(4 * 1000 * (ROWS * 3072 * 512 // 10**8), rel=0.3)
 
 
+def alike(run: TrainingProgram, *, through: bool = True, adds: bool = True) -> None:
+    """A judge with a layer of the shape of one of the other network, which is stepped apart."""
+    maker, judge = run.forward(ROWS, 1024, 2048, 2048), run.forward(ROWS, 2048, 2048, 512)
+    run.reset()
+    run.backward(judge, fresh=True)
+    if through:
+        run.backward(maker, fresh=not adds)
+    run.optimize((2048, 2048), (2048, 512))
+    run.reset()
+    run.backward(run.forward(ROWS, 1024, 2048, 2048), fresh=True)
+    run.optimize((1024, 2048), (2048, 2048))
+
+
+def test_a_gradient_that_is_reset_as_those_of_the_step_is_the_optimizers() -> None:
+    """The other one of its shape is added to: with it goes all of the other network's pass."""
+    before, after = steps(alike), steps(lambda run: alike(run, through=False))
+    (row,) = found(RULE, before.trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.1)
+    assert found(RULE, after.trace()) == []
+
+
+def test_without_a_difference_the_last_gradient_of_a_shape_is_the_optimizers() -> None:
+    (least,) = found(RULE, steps(lambda run: alike(run, adds=False)).trace())
+    (row,) = found(RULE, steps(alike).trace())
+    assert least.saving_ns is not None
+    assert row.saving_ns is not None
+    assert least.saving_ns < 0.8 * row.saving_ns
+
+
 def accumulated(run: TrainingProgram) -> None:
     """Four parts of a batch: only the last one is followed by a step."""
     run.reset()
