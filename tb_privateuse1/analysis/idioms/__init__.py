@@ -72,6 +72,7 @@ __all__ = [
     "split_batches",
     "taken_parts",
     "torch_threads",
+    "unchanged_passes",
     "unread_gradients",
     "unread_measures",
     "unread_results",
