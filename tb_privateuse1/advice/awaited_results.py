@@ -24,9 +24,9 @@ _OTHERS = (
     r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose|nonzero|masked_select|_to_cpu)$"
 )
 _USUAL = 3.0
-_EQUAL = 4
-"""A copy's call may return this many times as late as usual, and so many equal calls show what is
-usual, as ``host_activities`` has both."""
+"""A copy's call may return this many times as late as usual, as ``host_activities`` has it."""
+_EQUAL = 3
+"""Equal calls that show what is usual: the one that was held up is not the median of three."""
 MANY = 0.1
 """Share of the step from which the copies of results on the host are worth a finding without their
 line, or where one copy has all results of a step: a tenth is worth a day's work (``engine``)."""
@@ -53,18 +53,23 @@ def _held_up(case: RuleContext, waits: I64) -> Bools:
     Behind a copy of results the host may still move them to where the program reads them, which
     takes as long as they are large: only equal calls tell what is usual.
     """
-    ops, op = case.trace.ops, case.limits.waits.op[waits]
+    ops = case.trace.ops
     held = np.zeros(len(waits), np.bool_)
     late = _behind_copies(case, waits, _TO_DEVICE)
     known = np.flatnonzero(late != NONE)
     if len(known):
         held[known] = late[known] > _USUAL * np.median(late[known])
-    late = _behind_copies(case, waits, _TO_HOST)
+    # Steps that are not judged show what is usual, too.
+    every = np.arange(len(case.limits.waits))
+    late = _behind_copies(case, every, _TO_HOST)
     known = np.flatnonzero(late != NONE)
-    _, alike = group_rows(ops.name[op[known]], ops.shapes[op[known]])
+    op = case.limits.waits.op[known]
+    _, alike = group_rows(ops.name[op], ops.shapes[op])
+    far = np.zeros(len(every), np.bool_)
     for _, some in split_by_value(alike):
         if len(some) >= _EQUAL:
-            held[known[some]] = late[known[some]] > _USUAL * np.median(late[known[some]])
+            far[known[some]] = late[known[some]] > _USUAL * np.median(late[known[some]])
+    held |= far[waits]
     return held
 
 

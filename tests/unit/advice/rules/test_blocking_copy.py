@@ -196,8 +196,9 @@ def read_at_the_end(delays: Sequence[int]) -> Trace:
 
 def test_a_host_that_was_held_up_behind_results_is_no_fault_of_the_read() -> None:
     """Of one step the copy was long done: the thread did not run for the rest."""
-    held = advise(read_at_the_end((4, 4, 4, 4, 2000, 4)), rules=(RULE, blocked_call.RULE))
-    assert held.rows == ()
+    for delays in ((4, 4, 4, 4, 2000, 4), (4, 2000, 4)):
+        held = advise(read_at_the_end(delays), rules=(RULE, blocked_call.RULE))
+        assert held.rows == ()
 
 
 def test_results_that_all_return_late_are_found() -> None:
