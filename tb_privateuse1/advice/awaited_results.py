@@ -10,7 +10,7 @@ from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.groupby import distinct_values, group_rows, split_by_value
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -25,6 +25,8 @@ _OTHERS = (
 )
 _USUAL = 3.0
 """A copy's call may return this many times as late as usual, as ``host_activities`` has it."""
+_EQUAL = 3
+"""Equal calls that show what is usual: the one that was held up is not the median of three."""
 MANY = 0.1
 """Share of the step from which the copies of results on the host are worth a finding without their
 line, or where one copy has all results of a step: a tenth is worth a day's work (``engine``)."""
@@ -46,18 +48,40 @@ def _copies(case: RuleContext) -> I64:
 
 
 def _held_up(case: RuleContext, waits: I64) -> Bools:
-    """Return which waits returned far later behind their copy to the device than others do."""
-    kernels = case.trace.kernels
-    sent = case.kernels(_TO_DEVICE)
-    sent = sent[kernels.op[sent] >= 0]
-    done = np.zeros(len(case.trace.ops), np.int64)
-    np.maximum.at(done, kernels.op[sent], kernels.end_ns[sent])
-    op = case.limits.waits.op[waits]
-    known = lookup(done, op, 0) > 0
-    late = np.where(known, case.limits.waits.end_ns[waits] - lookup(done, op, 0), 0)
-    usual = np.median(late[known]) if known.any() else 0
-    held: Bools = known & (late > _USUAL * usual)
+    """Return which waits returned far later behind their copy than others do.
+
+    Behind a copy of results the host may still move them to where the program reads them, which
+    takes as long as they are large: only equal calls tell what is usual.
+    """
+    ops = case.trace.ops
+    held = np.zeros(len(waits), np.bool_)
+    late = _behind_copies(case, waits, _TO_DEVICE)
+    known = np.flatnonzero(late != NONE)
+    if len(known):
+        held[known] = late[known] > _USUAL * np.median(late[known])
+    # Steps that are not judged show what is usual, too.
+    every = np.arange(len(case.limits.waits))
+    late = _behind_copies(case, every, _TO_HOST)
+    known = np.flatnonzero(late != NONE)
+    op = case.limits.waits.op[known]
+    _, alike = group_rows(ops.name[op], ops.shapes[op])
+    far = np.zeros(len(every), np.bool_)
+    for _, some in split_by_value(alike):
+        if len(some) >= _EQUAL:
+            far[known[some]] = late[known[some]] > _USUAL * np.median(late[known[some]])
+    held |= far[waits]
     return held
+
+
+def _behind_copies(case: RuleContext, waits: I64, direction: str) -> I64:
+    """Return how long each wait went on behind its copies of a direction, ``NONE`` without any."""
+    kernels = case.trace.kernels
+    moved = case.kernels(direction)
+    moved = moved[kernels.op[moved] >= 0]
+    done = np.zeros(len(case.trace.ops), np.int64)
+    np.maximum.at(done, kernels.op[moved], kernels.end_ns[moved])
+    end = lookup(done, case.limits.waits.op[waits], 0)
+    return np.where(end > 0, np.maximum(case.limits.waits.end_ns[waits] - end, 0), NONE)
 
 
 def awaited(case: RuleContext) -> I64:

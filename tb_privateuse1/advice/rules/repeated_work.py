@@ -15,6 +15,7 @@ from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.repeated_inputs import repeated_inputs
 from tb_privateuse1.analysis.idioms.repeated_layers import repeated_layers
 from tb_privateuse1.analysis.idioms.repeated_results import repeated_results
+from tb_privateuse1.analysis.idioms.unchanged_passes import unchanged_passes
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
@@ -149,11 +150,38 @@ _LAYERS = _Origin(
 )
 
 
+_PASSES = _Origin(
+    title=say("A module runs again in each round of a loop: {share} of the time"),
+    explanation=say(
+        "{count:,} calls ({names}) are of modules that an earlier round has called. No operator in "
+        "the loop makes or writes a tensor of the size and type of their inputs: a text that each "
+        "step of a diffusion encodes again, for example. Which tensors they are is not recorded."
+    ),
+    how=say(
+        "The time of all calls but the first ones; none if each round has an input of its own."
+    ),
+    fix=say(
+        "Call the module ahead of the loop, and pass its result to all rounds: the meaning of a "
+        "text, the features of a picture. If each round has an input of its own, stack the inputs "
+        "and call it once for all."
+    ),
+    code=Code(
+        before="for time in times:\n    x = x - model(x, time, encode(text))",
+        after="meaning = encode(text)\nfor time in times:\n    x = x - model(x, time, meaning)",
+    ),
+)
+
+
+_UNSURE = (_FILTERS, _PASSES)
+"""The recording does not have what refutes these."""
+
+
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield work by its inputs: constants, conversions and back, weights, tensors, loops."""
     found = repeated_results(case.trace)
     calls = np.setdiff1d(repeated_inputs(case.trace), found.rows())
-    others = np.append(found.rows(), calls)
+    layers = np.setdiff1d(repeated_layers(case.trace), np.append(found.rows(), calls))
+    others = np.concatenate((found.rows(), calls, layers))
     for rows, words in (
         (found.constants, _CONSTANTS),
         (found.scaled, _SCALED),
@@ -161,7 +189,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         (found.conversions, _CONVERSIONS),
         (found.weights, _WEIGHTS),
         (calls, _CALLS),
-        (np.setdiff1d(repeated_layers(case.trace), others), _LAYERS),
+        (layers, _LAYERS),
+        (np.setdiff1d(unchanged_passes(case.trace), others), _PASSES),
     ):
         if not len(rows):
             continue
@@ -178,8 +207,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             how=words.how,
             claim=gone.claim,
             removes=gone.removes,
-            may_vanish=words in (_SCALED, _FILTERS),
-            confidence="low" if words is _FILTERS else "medium",
+            may_vanish=words in (_SCALED, *_UNSURE),
+            confidence="low" if words in _UNSURE else "medium",
             source=case.source(gone.rows),
             lacks=case.lacks("stacks"),
             fix=words.fix,
@@ -204,8 +233,8 @@ RULE = Rule(
         "Chains of operators from arange, ones and others with the same numbers, before the first "
         "operator that reads anything else, or with a batch's whole numbers within a step; "
         "conversions to another type and directly back; operators between an unchanged tensor and "
-        "its place as a layer's weight; layers of a loop, whose input nothing in the loop makes; "
-        "with an execution trace, equal calls on the same unchanged tensors."
+        "its place as a layer's weight; layers and modules of a loop, whose inputs nothing in the "
+        "loop makes; with an execution trace, equal calls on the same unchanged tensors."
     ),
     why=say("Equal work on equal inputs gives an equal result: the first one can be kept."),
     fix=say("Compute it once, and keep the result."),

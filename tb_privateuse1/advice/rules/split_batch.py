@@ -11,15 +11,17 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.split_batches import (
-    filled_share,
+    SplitBatches,
     parameter_bytes,
     ranges_of,
     split_batches,
 )
+from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
 
 _ROOM = 0.9
 """Share of the capacity that torch's allocator may fill, as for ``needless_recompute``."""
@@ -30,7 +32,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     trace, found = case.trace, split_batches(case.trace)
     if not len(found.first):
         return
-    filled = filled_share(trace, found)
+    filled = _filled_share(trace, found)
     if filled is not None and filled > _ROOM:
         return
     passes, (rows, parts) = find_passes(trace), found.passes()
@@ -69,6 +71,29 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         confidence="low" if filled is None else "medium",
         lacks=case.lacks("memory"),
     )
+
+
+def _filled_share(trace: Trace, found: SplitBatches) -> float | None:
+    """Return the share of a device's capacity that whole batches would fill; None if unknown.
+
+    A part allocates its activations; the whole batch has those of all parts at once.
+    """
+    passes = find_passes(trace)
+    shares: list[float] = []
+    for device in allocations.memory_devices(trace.memory):
+        capacity = allocations.capacity_bytes(trace, device)
+        level = allocations.memory_level(allocations.device_events(trace.memory, device))
+        if device[0] == allocations.CPU or capacity is None or not level.has_totals:
+            continue
+        more = 0
+        for first, parts in zip(found.first.tolist(), found.parts.tolist(), strict=True):
+            start, end = int(passes.forward_ns[first]), int(passes.end_ns[first])
+            top = level.peak(start, end)
+            if top is not None:
+                more = max(more, (parts - 1) * (int(level.allocated[top]) - level.at(start)))
+        peak = max(int(level.allocated.max()), int(level.reserved.max()))
+        shares.append((peak + more) / capacity)
+    return max(shares, default=None)
 
 
 RULE = Rule(

@@ -64,7 +64,7 @@ __all__ = [
     "sparse_factors",
     "split_batches",
     "taken_parts",
-    "torch_threads",
+    "unchanged_passes",
     "unread_gradients",
     "unread_measures",
     "unread_results",

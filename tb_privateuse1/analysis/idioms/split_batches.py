@@ -22,7 +22,6 @@ from tb_privateuse1.analysis.idioms.outermost_calls import (
     outermost_calls,
 )
 from tb_privateuse1.analysis.idioms.prepared_weights import states_read
-from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import (
     RESETTING,
@@ -158,26 +157,3 @@ def parameter_bytes(trace: Trace) -> I64:
         for one in call.tensors(1)
     ]
     return distinct_values(elements * ITEM_BYTES.get(kinds[0] if kinds else "", 0))
-
-
-def filled_share(trace: Trace, found: SplitBatches) -> float | None:
-    """Return the share of a device's capacity that whole batches would fill; None if unknown.
-
-    A part allocates its activations; the whole batch has those of all parts at once.
-    """
-    passes = find_passes(trace)
-    shares: list[float] = []
-    for device in allocations.memory_devices(trace.memory):
-        capacity = allocations.capacity_bytes(trace, device)
-        level = allocations.memory_level(allocations.device_events(trace.memory, device))
-        if device[0] == allocations.CPU or capacity is None or not level.has_totals:
-            continue
-        more = 0
-        for first, parts in zip(found.first.tolist(), found.parts.tolist(), strict=True):
-            start, end = int(passes.forward_ns[first]), int(passes.end_ns[first])
-            top = level.peak(start, end)
-            if top is not None:
-                more = max(more, (parts - 1) * (int(level.allocated[top]) - level.at(start)))
-        peak = max(int(level.allocated.max()), int(level.reserved.max()))
-        shares.append((peak + more) / capacity)
-    return max(shares, default=None)

@@ -1,6 +1,7 @@
 """Copies that block the host."""
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -178,6 +179,31 @@ def test_a_host_that_was_held_up_behind_a_copy_is_no_fault_of_it() -> None:
                 late(run, 800 if step == 2 else 2)
     trace = run.trace()
     assert advise(trace, rules=(RULE, blocked_call.RULE)).rows == ()
+
+
+def read_at_the_end(delays: Sequence[int]) -> Trace:
+    """Results that each step reads at its end, with the time from there to the call's return."""
+    run = Program()
+    for delay in delays:
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=300)
+            with run.around("aten::to"), run.around("aten::copy_", **read([8, 24], [8, 24])):
+                run.copy("DtoH", 1)
+                late(run, delay)
+    return run.trace()
+
+
+def test_a_host_that_was_held_up_behind_results_is_no_fault_of_the_read() -> None:
+    """Of one step the copy was long done: the thread did not run for the rest."""
+    for delays in ((4, 4, 4, 4, 2000, 4), (4, 2000, 4)):
+        held = advise(read_at_the_end(delays), rules=(RULE, blocked_call.RULE))
+        assert held.rows == ()
+
+
+def test_results_that_all_return_late_are_found() -> None:
+    (row,) = found(RULE, read_at_the_end((400,) * 6))
+    assert row.events == 6
 
 
 def test_copies_that_all_return_late_are_found() -> None:
