@@ -41,7 +41,7 @@ from tb_privateuse1.trace.table import I64
 _PRODUCTS = ("gemm", "convolution", "recurrent")
 """Kinds of work that carry a state on: a sum over rounds is none."""
 _TRAINS_AT = {"dropout": 2, "batch_norm": 5}
-"""Operators that draw or keep a state in training only, and where they are told."""
+"""Operators that draw or keep a state in training only, and where that is known."""
 
 
 @memoize

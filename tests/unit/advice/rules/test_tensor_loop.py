@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -205,8 +207,10 @@ def test_sums_over_growing_distances_need_each_other() -> None:
 def differentiated(run: SizedProgram, *, by_program: bool) -> None:
     """Gradients of what the program, or a backward pass of its own, has run for each tensor."""
     of = 100 * run.steps
-    run.op("aten::tanh", 1, kernel=3, **{"Sequence number": of})
-    engine, node = "autograd::engine::evaluate_function: ", {"Fwd thread id": 1}
+    once: dict[str, Any] = {"Sequence number": of}
+    run.op("aten::tanh", 1, kernel=3, **once)
+    engine = "autograd::engine::evaluate_function: "
+    node: dict[str, Any] = {"Fwd thread id": 1}
     for number, tensor in enumerate(PARAMETERS, of + 1):
         given = {"Sequence number": number, **recorded(tensor, tensor)}
         first: AbstractContextManager[None] = nullcontext()
@@ -221,9 +225,9 @@ def differentiated(run: SizedProgram, *, by_program: bool) -> None:
 
 def test_gradients_of_gradients_are_no_loop_of_the_program() -> None:
     """Autograd has run what they belong to: the program has no list of these tensors."""
-    own, autograds = (
-        found(RULE, program(lambda run, own=own: differentiated(run, by_program=own)).trace())
+    by_program, by_autograd = (
+        found(RULE, program(partial(differentiated, by_program=own)).trace())
         for own in (True, False)
     )
-    assert len(own) == 1
-    assert autograds == []
+    assert len(by_program) == 1
+    assert by_autograd == []
