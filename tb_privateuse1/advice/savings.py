@@ -120,14 +120,9 @@ class Savings:
                 found[i] = self._net(claims[i], replayed)
             else:
                 found[i] = replayed[place]
-        return [self._capped(found[i]) for i in range(len(claims))]
-
-    def _capped(self, saving: Saving) -> Saving:
-        """Return a saving that is no more than the judged time, nor its range."""
         most = self.net_ns
-        ns = saving.ns if saving.change else min(saving.ns, most)
-        high_ns = saving.high_ns
-        return replace(saving, ns=ns, high_ns=high_ns and max(ns, min(high_ns, most)))
+        each = (found[i] for i in range(len(claims)))
+        return [one if one.change else replace(one, ns=min(one.ns, most)) for one in each]
 
     def behind(self, ordered: Sequence[Change]) -> list[int] | None:
         """Return what each change gains behind those before it, in all judged steps.
