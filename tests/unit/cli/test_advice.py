@@ -51,7 +51,7 @@ def test_forms(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert cli.main(["advice", str(log), "--run", "faulty", "--json", "--step", "2"]) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 1
     assert cli.main(["advice", str(log), "--run", "faulty", "--markdown"]) == 0
-    assert "\n**Up to " in capsys.readouterr().out
+    assert "\n**About " in capsys.readouterr().out
     out = tmp_path / "advice.sarif"
     assert cli.main(["advice", str(log), "--run", "faulty", "--sarif", "-o", str(out)]) == 0
     assert json.loads(out.read_text())["version"] == "2.1.0"
