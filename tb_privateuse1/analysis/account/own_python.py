@@ -1,8 +1,8 @@
-"""Find long stretches in which a thread runs Python of the program, and no operator.
+"""Find long gaps between operators in which a thread runs Python of the program.
 
 On a recording of a host alone nothing is launched ahead: while Python tokenizes, draws or counts,
-no operator works. A stretch is long if several operators would fit into it; what is shorter is the
-pace of calls. At one place of the program most stretches are long, or those that are had to wait
+no operator works. A gap is long if several operators would fit into it; what is shorter is the
+pace of calls. At one place of the program most gaps are long, or those that are had to wait
 for a processor. Torch's own Python, and that of libraries that run operators, is left: a trainer's
 loop is no code of the program.
 """
@@ -33,7 +33,7 @@ _BEFORE, _BEHIND = 3, 3
 
 
 class OwnPython(Struct, frozen=True):
-    """The long stretches of one function of the program."""
+    """The long gaps of one function of the program."""
 
     rows: I64
     """Its calls with such time, rows of ``trace.frames``."""
@@ -48,18 +48,18 @@ class OwnPython(Struct, frozen=True):
 
 
 def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
-    """Return the long stretches of each function of the program in some time, the longest first.
+    """Return the long gaps of each function of the program in some time, the longest first.
 
-    ``times`` are those in which no operator runs. A stretch is as long as five usual operators or
+    ``times`` are those in which no operator runs. A gap is as long as five usual operators or
     longer. None without Python frames.
     """
     least_ns = max(LONG * usual_operator_ns(trace), 1)
     long = times[1] - times[0] >= least_ns
-    stretches = times[0][long], times[1][long]
-    often = _are_usual(trace, stretches[0], least_ns)
-    usual = stretches[0][often], stretches[1][often]
+    gaps = times[0][long], times[1][long]
+    often = _are_usual(trace, gaps[0], least_ns)
+    usual = gaps[0][often], gaps[1][often]
     frames = trace.frames
-    inside = intervals.covered_length(stretches, frames.start_ns, frames.end_ns) > 0
+    inside = intervals.covered_length(gaps, frames.start_ns, frames.end_ns) > 0
     rows = np.flatnonzero(inside & (frames.thread == thread_roles(trace).main))
     runs = _runs_operators(trace)
     owner = _owners(trace, runs)
@@ -71,7 +71,7 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
     found = []
     for _, some in groupby.split_by_value(frames.name[frame]):
         # Of a function that runs operators, Python is what is always long between two of them.
-        chosen = usual if runs[frame[some]].any() else stretches
+        chosen = usual if runs[frame[some]].any() else gaps
         time = intervals.intersect(intervals.union(start[some], end[some]), chosen)
         spent = intervals.covered_length(time, start[some], end[some]) > 0
         calls = groupby.distinct_values(frame[some][spent]).astype(np.int64)
@@ -81,7 +81,7 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
 
 
 def _are_usual(trace: Trace, start_ns: I64, least_ns: float) -> Bools:
-    """Return which stretches begin where at least half of the time between operators is long.
+    """Return which gaps begin where at least half of the time between operators is long.
 
     A place is known by the operators of the step around it. One that does not come again is usual.
     """
@@ -110,7 +110,7 @@ def _are_usual(trace: Trace, start_ns: I64, least_ns: float) -> Bools:
 
 
 def _follows_reads(trace: Trace, start_ns: I64) -> bool:
-    """Return whether the host has read a number ahead of most stretches, in the step of each."""
+    """Return whether the host has read a number ahead of most gaps, in the step of each."""
     ops, steps = trace.ops, trace.steps
     reads = np.sort(ops.start_ns[call_tree.starts_with(trace, _NUMBER)[ops.name]])
     last = np.append(reads, -1)[np.searchsorted(reads, start_ns, side="right") - 1]

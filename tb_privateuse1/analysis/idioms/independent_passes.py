@@ -78,7 +78,7 @@ class IndependentPasses(Table, frozen=True):
 
 
 class _Pass(Struct, frozen=True):
-    """Tensors that a pass reads from outside, and those that nobody in it reads.
+    """Tensors that a pass reads from outside, and its results that it does not read itself.
 
     ``kept`` are the sizes of inputs that it makes, too, with how often it reads one that is not
     the most recent result. ``again`` are the other sizes of such reads, ``weights`` the
@@ -241,7 +241,7 @@ def _is_independent(calls: OutermostCalls, one: tuple[int, int], between: tuple[
 
 
 def _pass(calls: OutermostCalls, first: int, until: int) -> _Pass | None:
-    """Return what a pass reads from outside and what nobody in it reads; None with a state.
+    """Return a pass's inputs, and the results that it does not read; None with a state.
 
     A norm over the batch depends on who else is in it.
     """
