@@ -8,7 +8,12 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms import norms
 from tb_privateuse1.analysis.idioms.data_flow import Flow, Links, components, flow_of
-from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import (
+    by_vectors,
+    host_passes,
+    moved_bytes,
+    reachable,
+)
 from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Members
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
@@ -183,7 +188,7 @@ def _priced(
     sized = known & (rate is not None)
     one_pass = _time_of(outside, rate)
     longest = maxima(chain, nodes.duration_ns, count)
-    own = sums(found.reads.node, found.reads.bytes, len(nodes)) + nodes.written_bytes
+    own = moved_bytes(found)
     rest = np.maximum(nodes.duration_ns - _time_of(own, rate), nodes.shortest_ns // 2)
     beyond = maxima(chain, rest, count)
     fused = np.where(sized, np.maximum(one_pass, beyond), longest)
@@ -235,3 +240,26 @@ def _outermost_call(trace: Trace, rows: I64) -> I64:
         further = call_tree.around(ops.parent, outer, own)
         found = np.where(further >= 0, further, found)
     return found
+
+
+def compiled_on_host(trace: Trace, found: Chains) -> I64:
+    """Return the time of each chain as compiled code of a host.
+
+    It is one pass over what the chain reads and writes from outside, and all of the arithmetic that
+    takes longer than memory: exponentials, reductions. A processor does not do these at once.
+    Without sizes, the chain's longest operator with little arithmetic is the pass.
+    """
+    nodes, table = found.graph.nodes, found.table
+    cheap, count = by_vectors(trace), len(found.table)
+    written = maxima(found.chain, nodes.written_bytes, count)
+    longest = maxima(np.where(cheap, found.chain, -1), nodes.duration_ns, count)
+    own_pass = np.append(longest, 0)[found.chain]
+    one_pass = longest
+    passes = host_passes(trace)
+    if passes is not None:
+        moved = passes.time_ns(nodes.written_bytes, moved_bytes(found.graph))
+        own_pass = np.where(nodes.known, moved, own_pass)
+        one_pass = np.where(table.sized, passes.time_ns(written, table.external_bytes), longest)
+    beyond = np.where(cheap, 0, np.maximum(nodes.duration_ns - own_pass, 0))
+    taken: I64 = np.minimum(one_pass + sums(found.chain, beyond, count), table.duration_ns)
+    return taken
