@@ -39,6 +39,9 @@ _CACHED = 3
 """Operators of a chain on a host that count as none. What one writes the next finds in the
 processor's cache, and a residual sum, an activation and a reduction are in every network."""
 
+_USUAL = 3.0
+"""Times of the median of calls. A cold cache makes a call about twice as long."""
+
 _LONGEST_LIST = 12
 """Operators that a sentence names: it stays readable."""
 
@@ -173,12 +176,21 @@ def _all_but_one(graph: Graph, group: I64) -> I64:
 
 
 def launching_ns(case: RuleContext, found: Chains) -> I64:
-    """Return by chain the time of all operators but one beyond the work of their nodes."""
-    nodes = _all_but_one(found.graph, found.chain)
+    """Return by chain the time of all operators but one beyond the work of their nodes.
+
+    It is at most some times the median of operators of a name, whatever their sizes: the rest is
+    time in which the machine ran something else.
+    """
+    nodes, ops = _all_but_one(found.graph, found.chain), case.trace.ops
     outer = _outermost_alone(case, found.graph, found.graph.nodes.op[nodes].astype(np.int64))
-    ops = case.trace.ops
     beyond = ops.end_ns[outer] - ops.start_ns[outer] - found.graph.nodes.duration_ns[nodes]
-    return groupby.sums(found.chain[nodes], np.maximum(beyond, 0), len(found.table))
+    beyond = np.maximum(beyond, 0)
+    _, name = groupby.group_rows(ops.name[outer])
+    order = np.lexsort((beyond, name))
+    count = np.bincount(name)
+    middle = np.cumsum(count) - count + (count - 1) // 2
+    most = np.rint(_USUAL * beyond[order][middle]).astype(np.int64)[name]
+    return groupby.sums(found.chain[nodes], np.minimum(beyond, most), len(found.table))
 
 
 def _outermost_alone(case: RuleContext, graph: Graph, rows: I64) -> I64:

@@ -20,7 +20,7 @@ from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import lookup, mask_of
+from tb_privateuse1.trace.columns import lookup, mask_of, previous, starts_run
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.trace.vendor import GENERIC
@@ -41,6 +41,14 @@ some gained by that, and others took three times as long."""
 _FASTER = 0.5
 """The share of its estimate that compiled code took least. Of 36 chains, those in new memory or
 with ``tanh`` did; ``lgamma`` and ``pow`` took all of it."""
+
+
+class _Calls(Struct, frozen=True):
+    """Calls of compiled code, and what the chains in them save ahead of their price."""
+
+    number: int
+    each_ns: int
+    saved_ns: int
 
 
 class _Compiled(Struct, frozen=True):
@@ -158,18 +166,20 @@ def _called(case: RuleContext) -> _Compiled | None:
     if "shapes" in case.has:
         saved = saved + fusion.launching_ns(case, chains)
     rows = np.flatnonzero(chosen)
-    count, has_gradients = _calls_of(case, chains, rows), _have_gradients(case, chains)[rows]
+    kind, has_gradients = _kinds(case, chains, rows), _have_gradients(case, chains)[rows]
+    count, saved = _calls_of(case, _modules(case, chains)[rows], kind), saved[rows]
     call_ns = _WITH_GRADIENTS_NS if has_gradients.any() else _CALL_NS
     order = np.argsort(count, kind="stable")
-    net = np.cumsum(saved[rows][order]) - count[order] * call_ns
+    net = np.cumsum(saved[order]) - count[order] * call_ns
     # Of chains that are called equally often, all are in the sum of the last one.
     last = len(order) - 1 - int(np.argmax(net[::-1]))
-    calls, kept = int(count[order][last]), rows[order[: last + 1]]
-    return _priced(case, chains, kept, fused_ns, calls, call_ns)
+    kept = order[: last + 1]
+    calls = _Calls(int(count[order][last]), call_ns, int(saved[kept].sum()))
+    return _priced(case, chains, rows[kept], fused_ns, calls)
 
 
 def _priced(
-    case: RuleContext, chains: Chains, kept: I64, fused_ns: I64, calls: int, call_ns: int
+    case: RuleContext, chains: Chains, kept: I64, fused_ns: I64, calls: _Calls
 ) -> _Compiled | None:
     """Return some chains with the share of their saving behind calls; None without any."""
     found = fusion.fuse_chosen(case, chains, mask_of(kept, len(chains.table)), fused_ns)
@@ -177,31 +187,42 @@ def _priced(
         return None
     by_calls = intervals.intersect(found.claim, case.idle)
     taken = profiler_time.profiler_ns(case.trace, by_calls)
-    whole = intervals.length(found.claim) - taken
-    net = whole - calls * call_ns
+    whole = intervals.length(found.claim)
+    saved = min(whole, calls.saved_ns) - taken
+    net = saved - calls.number * calls.each_ns
     if net <= 0:
         return None
-    alone = whole - len(kept) * call_ns * _DEAREST
+    alone = saved - len(kept) * calls.each_ns * _DEAREST
     faster = _FASTER * int(fused_ns[kept].sum())
-    once = whole + faster - max(len(case.steps), 1) * call_ns * _CHEAPEST
+    once = saved + faster - max(len(case.steps), 1) * calls.each_ns * _CHEAPEST
     return _Compiled(
         found,
-        calls,
-        call_ns,
-        left=net / whole,
+        calls.number,
+        calls.each_ns,
+        left=net / (whole - taken),
         least=min(max(alone, 0) / net, 1.0),
         most=max(once / net, 1.0),
     )
 
 
 def _of_complex(case: RuleContext, chains: Chains) -> Bools:
-    """Return by chain whether it has complex numbers, for which torch's compiler makes no code."""
-    nodes = chains.graph.nodes
+    """Return by chain whether it has complex numbers, for which torch's compiler makes no code.
+
+    Its own operators do, or a view of such numbers directly ahead of one of them.
+    """
+    nodes, ops = chains.graph.nodes, case.trace.ops
     first, kind = groupby.group_rows(nodes.call)
     calls = [read_call(case.trace, row) for row in nodes.op[first].tolist()]
     found = [any("complex" in one.dtype for one in call.tensors()) if call else False
              for call in calls]  # fmt: skip
-    inside = chains.chain[np.array(found, np.bool_)[kind] & (chains.chain >= 0)]
+    views = np.flatnonzero(case.named("ops", r"^aten::view_as_(real|complex)$"))
+    start = ops.start_ns[nodes.op]
+    since = np.where(starts_run(nodes.thread), 0, previous(start, 0))
+    behind = groupby.containing_by(
+        nodes.thread, since, start, ops.thread[views], ops.start_ns[views]
+    )
+    complex_node = np.array(found, np.bool_)[kind] | mask_of(behind[behind >= 0], len(nodes))
+    inside = chains.chain[complex_node & (chains.chain >= 0)]
     return mask_of(inside, len(chains.table))
 
 
@@ -212,19 +233,27 @@ def _judged(case: RuleContext, chains: Chains) -> Bools:
     return mask_of(chain[chain >= 0], len(chains.table))
 
 
-def _calls_of(case: RuleContext, chains: Chains, rows: I64) -> I64:
-    """Return by chain how often its function is called: as often as equal chains come.
+def _kinds(case: RuleContext, chains: Chains, rows: I64) -> I64:
+    """Return by chain the number of its kind: one that begins and ends with the same operators.
 
-    Equal chains begin and end with the same operators; sizes may vary. Those of one call of the
-    outermost module are in one call, and those of few rounds in one a step.
+    Sizes may vary.
     """
-    nodes, place = chains.graph.nodes, _modules(case, chains)[rows]
-    first = chains.table.first[rows]
+    nodes, first = chains.graph.nodes, chains.table.first[rows]
     final = groupby.maxima(chains.chain, np.arange(len(nodes)), len(chains.table))[rows]
     is_backward = lookup(forward_operators(case.trace), nodes.op[first], NONE) >= 0
-    head, kind = groupby.group_rows(nodes.word[first], nodes.word[final], is_backward)
-    once, _ = groupby.group_rows(kind, np.where(place >= 0, place, -1 - rows))
-    count, steps = np.bincount(kind[once], minlength=len(head))[kind], max(len(case.steps), 1)
+    _, kind = groupby.group_rows(nodes.word[first], nodes.word[final], is_backward)
+    return kind
+
+
+def _calls_of(case: RuleContext, place: I64, kind: I64) -> I64:
+    """Return by chain how often its function is called: as often as chains of its kind come.
+
+    Those of one call of the outermost module are in one call, and those of few rounds in one a
+    step.
+    """
+    own = np.where(place >= 0, place, -1 - np.arange(len(place)))
+    once, _ = groupby.group_rows(kind, own)
+    count, steps = np.bincount(kind[once])[kind], max(len(case.steps), 1)
     calls: I64 = np.where(count <= _UNROLLED * steps, np.minimum(count, steps), count)
     return calls
 

@@ -124,6 +124,34 @@ def test_no_code_is_made_for_complex_numbers() -> None:
     assert found(RULE, program(CHEAP, us=100, x=x).trace()) == []
 
 
+def test_nor_for_views_of_them() -> None:
+    def spectra(view: str) -> SizedProgram:
+        run = SizedProgram()
+        for _ in range(4):
+            with run.step():
+                call(run, "_fft_r2c", 200, X)
+                call(run, view, 1, X)
+                for name, _ in CHEAP:
+                    call(run, name, 100, X)
+        return run
+
+    assert found(RULE, spectra("view_as_real").trace()) == []
+    assert len(found(RULE, spectra("view").trace())) == 1
+
+
+def test_time_of_the_machine_pays_for_no_calls() -> None:
+    """Once the process is not run for 20 ms: that is no saving of that round."""
+    run = SizedProgram()
+    for number in range(4):
+        with run.step():
+            for at in range(40):
+                call(run, "mm", 4, matrix(64, 64), matrix(64, 64))
+                for name, _ in CHEAP:
+                    with run.around("aten::to", host=20_000 if (number, at) == (2, 20) else 0.5):
+                        call(run, name, 2, X)
+    assert found(RULE, run.trace()) == []
+
+
 def test_without_sizes_calls_count_as_well() -> None:
     def unsized(us: float, rounds: int) -> SizedProgram:
         run = SizedProgram()
