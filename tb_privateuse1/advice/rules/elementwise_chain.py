@@ -17,10 +17,11 @@ from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.analysis.recording.compiled_regions import region_calls
 from tb_privateuse1.analysis.simulation import profiler_time, scopes
 from tb_privateuse1.analysis.simulation.scopes import Scope
+from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import lookup, mask_of, previous, starts_run
+from tb_privateuse1.trace.columns import containing, lookup, mask_of, previous, starts_run
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.trace.vendor import GENERIC
@@ -36,7 +37,7 @@ were measured in loops of short calls, and 100 to 220 us where gradients are com
 _CHEAPEST, _DEAREST = 0.6, 2.4
 """Times of that: 15 to 60 us, by the number of tensors that guards check, and by the processor."""
 _UNROLLED = 8
-"""Rounds a step that are layers of one function. The compiler unrolls its loops; of more rounds,
+"""Rounds a pass that are layers of one function. The compiler unrolls its loops; of more rounds,
 some gained by that, and others took three times as long."""
 _FASTER = 0.5
 """The share of its estimate that compiled code took least. Of 36 chains, those in new memory or
@@ -194,7 +195,7 @@ def _priced(
         return None
     alone = saved - len(kept) * calls.each_ns * _DEAREST
     faster = _FASTER * int(fused_ns[kept].sum())
-    once = saved + faster - max(len(case.steps), 1) * calls.each_ns * _CHEAPEST
+    once = saved + faster - _passes(case) * calls.each_ns * _CHEAPEST
     return _Compiled(
         found,
         calls.number,
@@ -249,13 +250,20 @@ def _calls_of(case: RuleContext, place: I64, kind: I64) -> I64:
     """Return by chain how often its function is called: as often as chains of its kind come.
 
     Those of one call of the outermost module are in one call, and those of few rounds in one a
-    step.
+    pass.
     """
     own = np.where(place >= 0, place, -1 - np.arange(len(place)))
     once, _ = groupby.group_rows(kind, own)
-    count, steps = np.bincount(kind[once])[kind], max(len(case.steps), 1)
-    calls: I64 = np.where(count <= _UNROLLED * steps, np.minimum(count, steps), count)
+    count, passes = np.bincount(kind[once])[kind], _passes(case)
+    calls: I64 = np.where(count <= _UNROLLED * passes, np.minimum(count, passes), count)
     return calls
+
+
+def _passes(case: RuleContext) -> int:
+    """Return how often the whole program is run: a function ends ahead of its backward pass."""
+    begun = find_passes(case.trace).backward_ns
+    judged = np.count_nonzero(containing(*case.window, begun) >= 0)
+    return max(int(judged), len(case.steps), 1)
 
 
 def _modules(case: RuleContext, chains: Chains) -> I64:

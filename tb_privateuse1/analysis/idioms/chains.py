@@ -18,12 +18,12 @@ from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Members
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
 from tb_privateuse1.analysis.operators.module_of import forward_operators
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import latest_before, lookup
 from tb_privateuse1.trace.groupby import LAST, maxima, minima, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I8, I64, Bools, Table
+from tb_privateuse1.trace.table import F64, I8, I64, Bools, Table
 
 _NEAR = 6
 """Nodes between an activation and the product with it: the other product's kernels."""
@@ -261,5 +261,22 @@ def compiled_on_host(trace: Trace, found: Chains) -> I64:
         own_pass = np.where(nodes.known, moved, own_pass)
         one_pass = np.where(table.sized, passes.time_ns(written, table.external_bytes), longest)
     beyond = np.where(cheap, 0, np.maximum(nodes.duration_ns - own_pass, 0))
+    beyond = np.rint(beyond * _times_compiled(found)).astype(np.int64)
     taken: I64 = np.minimum(one_pass + sums(found.chain, beyond, count), table.duration_ns)
     return taken
+
+
+def _times_compiled(found: Chains) -> F64:
+    """Return by node how often compiled code computes each element of its result.
+
+    Where a later result is larger, its loop computes a smaller one anew for each of its elements.
+    Only reductions have loops of their own.
+    """
+    nodes = found.graph.nodes
+    order = np.lexsort((-np.arange(len(nodes)), found.chain))
+    written = np.maximum(nodes.written_bytes[order], 1)
+    later = np.empty(len(nodes), np.int64)
+    later[order] = intervals.running_max(written, found.chain[order])
+    again = (nodes.role == ELEMENTWISE) & nodes.known & (found.chain >= 0)
+    times: F64 = np.where(again, later / np.maximum(nodes.written_bytes, 1), 1.0)
+    return times

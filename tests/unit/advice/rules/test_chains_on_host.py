@@ -105,6 +105,23 @@ def test_exponentials_take_as_long_in_compiled_code() -> None:
     assert 0.25 < row.saving_share < 0.35
 
 
+def test_a_cosine_of_each_row_is_one_of_each_pair_in_compiled_code() -> None:
+    def pairs(name: str) -> SizedProgram:
+        run = SizedProgram()
+        for _ in range(4):
+            with run.step():
+                call(run, "mm", 200, matrix(64, 64), matrix(64, 64))
+                call(run, "abs", 1, matrix(256, 1))
+                call(run, name, 5, matrix(256, 1))
+                call(run, "mul", 100, matrix(256, 1), X)
+                for each in ("neg", "add", "sqrt"):
+                    call(run, each, 100, X)
+        return run
+
+    assert found(RULE, pairs("cos").trace()) == []
+    assert len(found(RULE, pairs("neg").trace())) == 1
+
+
 @pytest.mark.parametrize(("exponent", "stays"), [("-3", False), ("2.0", False), ("1.7", True)])
 def test_whole_powers_are_products_in_compiled_code(exponent: str, stays: bool) -> None:
     run = SizedProgram()
