@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.idioms.fused_kernel_rates import (
     reachable,
 )
 from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Members
-from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
+from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, Graph, graph
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
 from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.trace import call_tree, intervals
@@ -27,6 +27,8 @@ from tb_privateuse1.trace.table import F64, I8, I64, Bools, Table
 
 _NEAR = 6
 """Nodes between an activation and the product with it: the other product's kernels."""
+_TOUCHED = 3.0
+"""Times of a pass that a copy takes at most. Cold caches double it; pages took 10 to 200 times."""
 _MANY = 3
 """Nodes of a chain whose sizes are unknown: two may be independent of each other."""
 
@@ -257,10 +259,14 @@ def compiled_on_host(trace: Trace, found: Chains) -> I64:
     one_pass = longest
     passes = host_passes(trace)
     if passes is not None:
-        moved = passes.time_ns(nodes.written_bytes, moved_bytes(found.graph))
+        # What a busy machine makes of passes hides no arithmetic.
+        moved = passes.time_ns(nodes.written_bytes, moved_bytes(found.graph), passes.fast)
         own_pass = np.where(nodes.known, moved, own_pass)
-        one_pass = np.where(table.sized, passes.time_ns(written, table.external_bytes), longest)
-    beyond = np.where(cheap, 0, np.maximum(nodes.duration_ns - own_pass, 0))
+        outside = passes.time_ns(written, table.external_bytes, passes.usual)
+        one_pass = np.where(table.sized, outside, longest)
+    # A copy or a fill that takes far longer touches new memory, which compiled code does as well.
+    hidden = np.where(nodes.role == COPY, _TOUCHED * own_pass, nodes.duration_ns)
+    beyond = np.maximum(nodes.duration_ns - np.where(cheap, hidden, own_pass), 0)
     beyond = np.rint(beyond * _times_compiled(found)).astype(np.int64)
     taken: I64 = np.minimum(one_pass + sums(found.chain, beyond, count), table.duration_ns)
     return taken
