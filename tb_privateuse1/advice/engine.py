@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.host_context import HostContext
-from tb_privateuse1.advice.judged_trace import LACKS
+from tb_privateuse1.advice.judged_trace import LACKS, RECORDABLE
 from tb_privateuse1.advice.next_limit import NextLimit
 from tb_privateuse1.advice.passed_checks import FineRow, fine_rows
 from tb_privateuse1.advice.read_steps import ReadSteps
@@ -115,6 +115,8 @@ class Advice(Struct, frozen=True):
     """Every rule, and what became of it."""
     missing: str
     """One sentence: what the recording lacks that would change a finding; empty if nothing."""
+    unasked: str
+    """One sentence: how many rules could not look, and what to record for them; empty if none."""
     fine: tuple[FineRow, ...]
     """What was checked and costs nothing."""
     open: tuple[OpenClass, ...]
@@ -192,6 +194,7 @@ def advised(
             for status in statuses
         ),
         missing=_missing(rows),
+        unasked=_unasked(statuses),
         fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported, whole),
         open=open_classes(case, kept),
         judged_ns=whole.window_ns,
@@ -209,6 +212,22 @@ def _missing(rows: Sequence[AdviceRow]) -> str:
     lacks = {lack for row in rows if row.severity != "note" for lack in row.lacks}
     names = join_list(text for text in LACKS.values() if text in lacks)
     return say("Record {names} to make findings surer.", names=names) if names else ""
+
+
+def _unasked(statuses: Sequence[RuleStatus]) -> str:
+    """Return how many rules lack only what any recording can have, and what that is."""
+    silent = [one for one in statuses if one.lacks and set(one.lacks) <= set(RECORDABLE)]
+    lacks = {lack for one in silent for lack in one.lacks}
+    return (
+        say(
+            "{count} of {all} rules could not look: they need {names}.",
+            count=len(silent),
+            all=len(statuses),
+            names=join_list(text for text in RECORDABLE if text in lacks),
+        )
+        if silent
+        else ""
+    )
 
 
 Answer = Literal["found", "nothing", "not_asked", "failed"]

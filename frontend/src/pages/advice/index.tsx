@@ -9,7 +9,7 @@ import { Fine, Open } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
-import { Fact, Finding, rangeOf, savingOf } from "../shared/finding-parts";
+import { Fact, Finding, rangeOf, savingOf, Unasked } from "../shared/finding-parts";
 import { EventLink } from "../shared/event-link";
 import { FunctionLink } from "../shared/source-link";
 import { hasSteps, perStep } from "../shared/per-step";
@@ -69,6 +69,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
       ))}
       <Fine rows={result.fine} />
       <Open rows={result.open} />
+      {result.rows.length > 0 && <Unasked sentence={result.unasked} />}
       {result.missing && (
         <p class="muted" data-testid="missing">
           {result.missing}
@@ -177,6 +178,7 @@ function Nothing({ result }: { result: Result }) {
         <b>{texts.nothing}</b>
       </p>
       <p class="muted">{texts.nothingBy(result.asked.length - silent, silent)}</p>
+      <Unasked sentence={result.unasked} />
     </div>
   );
 }
