@@ -220,7 +220,7 @@ def _unasked(statuses: Sequence[RuleStatus]) -> str:
     lacks = {lack for one in silent for lack in one.lacks}
     return (
         say(
-            "{count} of {all} rules could not look: they need {names}.",
+            "{count} of {all} checks could not look: they need {names}.",
             count=len(silent),
             all=len(statuses),
             names=join_list(text for text in RECORDABLE if text in lacks),

@@ -46,7 +46,7 @@ export function Issues({ advice }: { advice: AdviceTable }) {
           <Issue key={`${row.rule}/${i}`} row={row} whole={advice} inferred={inferred} />
         ))}
         {advice.rows.length === 0 && (
-          <div class="allclear" data-testid="nothing-found">
+          <div class={advice.unasked ? "unsure" : "allclear"} data-testid="nothing-found">
             <p>
               <b>{texts.nothing}</b>
             </p>

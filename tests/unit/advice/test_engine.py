@@ -119,7 +119,7 @@ def test_rules_that_could_not_look_are_told_with_what_they_need() -> None:
         )
     ]  # fmt: skip
     assert advise(TRACE, rules=made).unasked == (
-        "2 of 4 rules could not look: they need input shapes (record_shapes=True), Python stacks "
+        "2 of 4 checks could not look: they need input shapes (record_shapes=True), Python stacks "
         "(with_stack=True)."
     )
     assert advise(TRACE, rules=made[-1:]).unasked == ""

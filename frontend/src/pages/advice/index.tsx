@@ -171,13 +171,13 @@ function KeyFigures({ result }: { result: Result }) {
 }
 
 function Nothing({ result }: { result: Result }) {
-  const silent = result.asked.filter((a) => a.answer === "not_asked").length;
+  const looked = result.asked.filter((a) => a.answer !== "not_asked").length;
   return (
-    <div class="allclear" data-testid="nothing-found">
+    <div class={result.unasked ? "unsure" : "allclear"} data-testid="nothing-found">
       <p>
         <b>{texts.nothing}</b>
       </p>
-      <p class="muted">{texts.nothingBy(result.asked.length - silent, silent)}</p>
+      <p class="muted">{texts.nothingBy(looked)}</p>
       <Unasked sentence={result.unasked} />
     </div>
   );
