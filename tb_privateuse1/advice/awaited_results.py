@@ -13,10 +13,9 @@ from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, split_by_value
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.work_kinds import COPY_TO_DEVICE, COPY_TO_HOST
 
 _ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
-_TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
-_TO_HOST = r"(?i)DtoH|D2H|dev(ice)? ?to ?host"
 _FRESH = r"^aten::lift_fresh$"
 """torch wraps data from outside of it: a list of numbers, an array."""
 _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
@@ -55,13 +54,13 @@ def _held_up(case: RuleContext, waits: I64) -> Bools:
     """
     ops = case.trace.ops
     held = np.zeros(len(waits), np.bool_)
-    late = _behind_copies(case, waits, _TO_DEVICE)
+    late = _behind_copies(case, waits, COPY_TO_DEVICE)
     known = np.flatnonzero(late != NONE)
     if len(known):
         held[known] = late[known] > _USUAL * np.median(late[known])
     # Steps that are not judged show what is usual, too.
     every = np.arange(len(case.limits.waits))
-    late = _behind_copies(case, every, _TO_HOST)
+    late = _behind_copies(case, every, COPY_TO_HOST)
     known = np.flatnonzero(late != NONE)
     op = case.limits.waits.op[known]
     _, alike = group_rows(ops.name[op], ops.shapes[op])
@@ -106,7 +105,7 @@ def are_gathered(case: RuleContext, waits: I64) -> bool:
     read them a step later. A single step does not show that it is so in each.
     """
     to_host = np.zeros(len(case.trace.ops), np.bool_)
-    ops = case.trace.kernels.op[case.kernels(_TO_HOST)]
+    ops = case.trace.kernels.op[case.kernels(COPY_TO_HOST)]
     to_host[ops[ops >= 0]] = True
     op = case.limits.waits.op[waits]
     steps = len(case.steps)
@@ -127,7 +126,7 @@ def answered(case: RuleContext, waits: I64) -> I64:
     top = case.top_in_order
     top = top[~case.named("ops", _ALIASES)[top]]
     op = case.limits.waits.op[waits]
-    sent = distinct_values(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
+    sent = distinct_values(case.trace.kernels.op[case.kernels(COPY_TO_DEVICE)])
     busy = distinct_values(case.trace.kernels.op)
     known = np.flatnonzero((op >= 0) & ~lookup(mask_of(sent[sent >= 0], len(ops)), op, False))
     if not len(top) or not len(known):
