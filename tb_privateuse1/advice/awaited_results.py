@@ -6,12 +6,13 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.host_answers import answers
+from tb_privateuse1.analysis.idle.launch_times import earliest_launch
 from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, split_by_value
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import KERNEL, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.trace.work_kinds import COPY_TO_DEVICE, COPY_TO_HOST
 
@@ -104,15 +105,33 @@ def are_gathered(case: RuleContext, waits: I64) -> bool:
     Such results come with one copy already. No argument makes them come earlier: the program must
     read them a step later. A single step does not show that it is so in each.
     """
-    to_host = np.zeros(len(case.trace.ops), np.bool_)
-    ops = case.trace.kernels.op[case.kernels(COPY_TO_HOST)]
-    to_host[ops[ops >= 0]] = True
-    op = case.limits.waits.op[waits]
-    steps = len(case.steps)
+    steps = _steps(case)
+    return steps > 1 and len(waits) <= steps and _are_for_results(case, waits)
+
+
+def are_read_together(case: RuleContext, waits: I64) -> bool:
+    """Return whether all waits are for results, at one place in each of several steps at most.
+
+    No kernel is launched between the reads of one place.
+    """
+    launched = np.sort(earliest_launch(case.trace)[case.trace.kernels.kind == KERNEL])
+    places = distinct_values(np.searchsorted(launched, case.limits.waits.end_ns[waits]))
+    steps = _steps(case)
+    return steps > 1 and len(places) <= steps and _are_for_results(case, waits)
+
+
+def _steps(case: RuleContext) -> int:
+    """Return the number of judged steps, or of equal parts where none are marked."""
     if not has_steps(case.trace) and (found := iterations(case.trace)) is not None:
-        steps = len(found.start_ns)
-    in_turn = steps > 1 and len(waits) <= steps
-    return in_turn and bool(lookup(to_host, op, False).all())
+        return len(found.start_ns)
+    return len(case.steps)
+
+
+def _are_for_results(case: RuleContext, waits: I64) -> bool:
+    """Return whether all waits lie in operators that copy to the host."""
+    ops = case.trace.kernels.op[case.kernels(COPY_TO_HOST)]
+    to_host = mask_of(ops[ops >= 0], len(case.trace.ops))
+    return bool(lookup(to_host, case.limits.waits.op[waits], False).all())
 
 
 def answered(case: RuleContext, waits: I64) -> I64:
