@@ -258,6 +258,42 @@ def test_passes_that_need_each_other_or_differ(body: Callable[[Host], None]) -> 
     assert found(RULE, steps(body).trace()) == []
 
 
+def reading_words(run: Host) -> None:
+    """Run a module on 12 words, which are whole numbers."""
+    with run.model():
+        run.op("aten::embedding", 20, **recorded(full(99, 64, dtype=FP32), ((1, 12), "long int")))
+        run.layer(12, 64, 128)
+
+
+def embedding(run: Host) -> None:
+    """Passages of words one by one: the vector of each is divided by its norm."""
+    vector, vectors = (full(*shape, dtype=FP32) for shape in ((1, 128), (1, 12, 128)))
+    for _ in range(8):
+        reading_words(run)
+        run.op("aten::mean", 20, **recorded(vectors, "[1]", "False", ""))
+        run.op("aten::linalg_vector_norm", 20, **recorded(vector, "2", "[1]", "True", ""))
+        run.work("aten::clamp_min", (1, 1))
+        run.work("aten::expand_as", (1, 1), (1, 128))
+        run.work("aten::div", (1, 128), (1, 128))
+
+
+def choosing(run: Host) -> None:
+    """The next words are the ones that are nearest, by a norm of unknown size."""
+    vectors = full(12, 128, dtype=FP32)
+    for _ in range(8):
+        reading_words(run)
+        run.work("aten::sub", (12, 128), (12, 128))
+        run.op("aten::linalg_vector_norm", 20, **recorded(vectors, "2", "[1]", "False", ""))
+        run.work("aten::argsort", (12,))
+
+
+def test_numbers_that_are_none_of_words_are_not_the_next_words() -> None:
+    """The size of a norm is not recorded; but it has no whole numbers, and nothing orders them."""
+    (row,) = found(RULE, steps(embedding).trace())
+    assert "Encoder is called 8 times in a row" in row.title
+    assert found(RULE, steps(choosing).trace()) == []
+
+
 def test_an_input_that_is_new_each_time_is_no_state() -> None:
     """A module that first scales what it reads has results of its input's size."""
 
