@@ -64,7 +64,7 @@ class Dependence:
         A sum of truth values makes them whole numbers, and nothing else reads these.
         """
         reduces = (name_categories(self._trace) == _REDUCTION)[self._trace.ops.name]
-        casts = self._found.nodes.role == CAST
+        casts: Bools = self._found.nodes.role == CAST
         rows = np.flatnonzero(casts)
         around = call_tree.around(self._trace.ops.parent, self._found.nodes.op[rows], reduces)
         casts[rows] = around >= 0

@@ -183,7 +183,7 @@ def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
 def _round_length(
     call: I64, hashes: RangeHashes, first: int, end: int, rounds: int, longest: int
 ) -> int:
-    """Return the length of the first one of so many equal rounds; 0 if there are none.
+    """Return the length of the first round, where there are ``rounds`` equal ones; else 0.
 
     Several lengths fit where a loop inside goes on beyond them: then it is the one behind whose
     last round something else begins.
