@@ -20,6 +20,8 @@ _ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
 _FRESH = r"^aten::lift_fresh$"
 """torch wraps data from outside of it: a list of numbers, an array."""
 _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
+NUMBERS = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
+"""Operators that return a number of the device to Python."""
 _OTHERS = (
     r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose|nonzero|masked_select|_to_cpu)$"
 )
@@ -27,6 +29,11 @@ _USUAL = 3.0
 """A copy's call may return this many times as late as usual, as ``host_activities`` has it."""
 _EQUAL = 3
 """Equal calls that show what is usual: the one that was held up is not the median of three."""
+_QUICK = 25
+"""Percentile of reads that nothing holds up."""
+_SLICE_NS = 700_000
+"""Another program that has the processor keeps it this long at least: the least time slice of
+Linux, by the sources of its scheduler (0.75 ms of CFS, 0.7 ms of EEVDF)."""
 MANY = 0.1
 """Share of the step from which the copies of results on the host are worth a finding without their
 line, or where one copy has all results of a step: a tenth is worth a day's work (``engine``)."""
@@ -73,6 +80,22 @@ def _held_up(case: RuleContext, waits: I64) -> Bools:
     return held
 
 
+def held_reads(case: RuleContext, waits: I64) -> Bools:
+    """Return which waits for numbers are mostly time behind the device's end: a thread held up.
+
+    A number takes no time to hand over. A busy machine may hold up most reads, so that the quick
+    quarter of them tells what is usual.
+    """
+    table, held = case.limits.waits, np.zeros(len(waits), np.bool_)
+    late = _behind_copies(case, waits, COPY_TO_HOST)
+    known = np.flatnonzero(late != NONE)
+    if len(known) >= _EQUAL:
+        usual = max(_USUAL * np.percentile(late[known], _QUICK), _SLICE_NS)
+        length = (table.end_ns - table.start_ns)[waits[known]]
+        held[known] = (late[known] > usual) & (2 * late[known] > length)
+    return held
+
+
 def _behind_copies(case: RuleContext, waits: I64, direction: str) -> I64:
     """Return how long each wait went on behind its copies of a direction, ``NONE`` without any."""
     kernels = case.trace.kernels
@@ -85,11 +108,17 @@ def _behind_copies(case: RuleContext, waits: I64, direction: str) -> I64:
 
 
 def awaited(case: RuleContext) -> I64:
-    """Return the rows of ``limits.waits`` in copies that no change of the program shortens.
+    """Return the rows of ``limits.waits`` that no change of the program shortens.
 
-    Other code answers their results with new data; or a copy has all results of a step and costs
-    little; or the host's thread was held up.
+    Other code answers the results of copies with new data; or a copy has all results of a step and
+    costs little; or the host's thread was held up, in reads of numbers as well.
     """
+    reads = case.waits_in(case.named("ops", NUMBERS))
+    reads = reads[held_reads(case, reads)]
+    return np.union1d(reads, _awaited_copies(case))
+
+
+def _awaited_copies(case: RuleContext) -> I64:
     waits = copies_that_wait(case)
     items = answered(case, waits)
     rest = waits[items <= 1]
