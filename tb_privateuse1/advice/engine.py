@@ -17,7 +17,7 @@ from tb_privateuse1.advice.reported_findings import Reported, report
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import Cause, Code, Confidence, Rule, RuleFinding
-from tb_privateuse1.advice.savings import Savings
+from tb_privateuse1.advice.savings import Saving, Savings
 from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.advice.unexplained_classes import OpenClass, open_classes
 from tb_privateuse1.analysis.operators import user_functions
@@ -41,6 +41,9 @@ HIGH, MEDIUM = 0.10, 0.03
 """Shares of the step. A tenth is worth a day's work. Other tools draw their line at 3 to 5 %;
 ``worth.NOISE`` is the least that is said at all."""
 
+
+FACTOR = 2
+"""A saving counts as right within this factor of the gain (docs/internals/advice-programs.md)."""
 
 _TRIAL = "tb-privateuse1 try {rule} LOGDIR -- python train.py"
 """The logdir and the program are the user's."""
@@ -339,7 +342,7 @@ def _advice(read: ReadSteps, savings: Savings, one: Reported, behind_ns: int | N
         behind_share=None if behind_ns is None else savings.share(behind_ns),
         how=finding.how if saving is None else saving.how,
         next=None if saving is None else saving.next,
-        confidence=finding.confidence,
+        confidence=_confidence(finding, saving),
         events=finding.events,
         evidence=finding.evidence,
         where=_function(read.whole, finding.source),
@@ -347,6 +350,16 @@ def _advice(read: ReadSteps, savings: Savings, one: Reported, behind_ns: int | N
         reference=rule.reference,
         trial=None if rule.remedy is None else _TRIAL.format(rule=rule.name),
     )
+
+
+def _confidence(finding: RuleFinding, saving: Saving | None) -> Confidence:
+    """Return the confidence of a finding: none is high whose range goes beyond a factor of two."""
+    if finding.confidence != "high" or saving is None:
+        return finding.confidence
+    if saving.low_ns is None or saving.high_ns is None:
+        return finding.confidence
+    is_wide = saving.low_ns * FACTOR < saving.ns or saving.high_ns > FACTOR * saving.ns
+    return "medium" if is_wide else "high"
 
 
 def _function(case: RuleContext, source: ProgramFunction | str | None) -> ProgramFunction | None:
