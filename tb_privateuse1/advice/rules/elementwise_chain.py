@@ -8,10 +8,8 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
-from tb_privateuse1.analysis.recording.compiled_regions import region_calls
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.vendor import GENERIC
 
 _IDIOMS = ("elementwise", "bias_activation_dropout", "copies", "quantization")
 _LEAST_UNSIZED = 0.05
@@ -25,7 +23,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     least = MANY_PLACES if sized else _LEAST_UNSIZED
     if found is None or case.share(intervals.length(found.claim)) < least:
         return
-    compiles = _may_be_compiled(case)
+    compiles = fusion.may_be_compiled(case)
     yield RuleFinding(
         title=say(
             "Unfused elementwise operators: {each:,.0f} chains {per_step}",
@@ -60,12 +58,6 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         lacks=case.lacks("shapes", "stacks"),
         fix=None if compiles else _WITHOUT_COMPILER,
     )
-
-
-def _may_be_compiled(case: RuleContext) -> bool:
-    """Return whether torch compiles for this device: a known vendor's, or as it did here."""
-    known = case.is_host or case.vendor.name != GENERIC.name
-    return known or len(region_calls(case.trace).rows) > 0
 
 
 _WITHOUT_COMPILER = say(

@@ -1,6 +1,7 @@
 """Gated activations as two operators, and as one."""
 
 from tb_privateuse1.advice.rules.gate_by_hand import RULE
+from tb_privateuse1.trace.vendor import GENERIC
 from tests.support import chains
 from tests.support.program import found
 from tests.support.sized import SizedProgram, full, kernel_us, recorded
@@ -65,3 +66,13 @@ def test_the_products_of_a_second_derivative_are_no_gate() -> None:
     (row,) = found(RULE, chains.program(derivative_of("aten::mul")).trace())
     assert row.events == 4 * 6
     assert found(RULE, chains.program(derivative_of("aten::tanh_backward")).trace()) == []
+
+
+def test_a_backend_of_its_own_may_have_no_fused_kernel() -> None:
+    run = chains.program(chains.gate)
+    (known,), (row,) = found(RULE, run.trace()), found(RULE, run.trace(known=(GENERIC,)))
+    assert row.saving_ns == known.saving_ns
+    assert known.saving_low_ns is not None
+    assert known.saving_low_ns > 0
+    assert row.saving_low_ns == 0
+    assert (known.confidence, row.confidence) == ("high", "low")
