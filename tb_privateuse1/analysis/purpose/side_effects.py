@@ -62,7 +62,8 @@ def effects(trace: Trace, rows: I64) -> Effects:
 def _of_trained(trace: Trace, rows: I64) -> Bools:
     """Return which rows are inside of modules through which a backward pass goes."""
     forward = call_tree.linked_forward(trace)
-    trained = operator_modules(trace, distinct_values(forward[forward >= 0]))
+    linked = distinct_values(forward[forward >= 0]).astype(np.int32)
+    trained = operator_modules(trace, linked)
     flags = mask_of(trained[trained >= 0], len(trace.strings))
     module = operator_modules(trace, rows.astype(np.int32))
     inside: Bools = np.append(flags, False)[module]
