@@ -288,12 +288,32 @@ COMMON: dict[str, tuple[float, tuple[str, ...]]] = {
 """Faults that are common by guides, forums and issues, on a device and on a host. They were at hand
 while rules were written; ``classes_for_each_batch`` and ``ensemble_one_by_one`` had none."""
 
+UNSEEN_THREE: dict[str, tuple[str, ...]] = {
+    "rows_one_by_one": ("single_process_loader",),
+    "states_from_a_list": ("listed_tensors",),
+    "debugging_left_on": ("anomaly_detection",),
+    "filters_made_each_time": ("repeated_work",),
+    "overlaps_by_class": ("indexing_loop",),
+    "painter_under_the_judge": ("unread_gradients",),
+    "logits_of_the_prompt": ("unread_rows",),
+    "padded_to_the_maximum": ("padding",),
+    "gradient_of_the_whole_table": ("dense_gradients",),
+    "links_as_a_full_matrix": ("costly_products",),
+    "loss_read_at_each_batch": ("item_sync",),
+    "advantages_on_the_device": ("indexing_loop", "recurrent_loop"),
+    "mask_sent_at_each_layer": ("blocking_copy", "repeated_work"),
+    "text_read_at_each_time": ("repeated_work",),
+    "hidden_values_picked": ("dynamic_result", "blocked_call"),
+    "passages_one_by_one": ("repeated_passes", "weight_reads"),
+}
+"""The same of a third author, who guessed no shares."""
+
 EXPECTED = (
     LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS | ROWS | ORDINARY | AFTERWARDS
     | UNSEEN_ONE | UNSEEN_TWO | COMMON
 )  # fmt: skip
 
-RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()}
+RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()} | UNSEEN_THREE
 
 FIRST: dict[str, tuple[str, ...]] = {
     "norm_without_kernel": ("decomposed",),

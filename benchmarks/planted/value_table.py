@@ -35,7 +35,7 @@ def cells(row: Row) -> tuple[str, ...]:
     """Return a row of the table."""
     return (
         f"`{row.name}`: {row.what}",
-        f"{EXPECTED[row.name][0]:.0%}",
+        f"{EXPECTED[row.name][0]:.0%}" if row.name in EXPECTED else "",
         f"{gain(row):.1%}",
         f"{row.recorded_gain:.1%}",
         named(row.found),

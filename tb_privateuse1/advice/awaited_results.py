@@ -6,20 +6,22 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.host_answers import answers
+from tb_privateuse1.analysis.idle.launch_times import earliest_launch
 from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, split_by_value
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import KERNEL, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.work_kinds import COPY_TO_DEVICE, COPY_TO_HOST
 
 _ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
-_TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
-_TO_HOST = r"(?i)DtoH|D2H|dev(ice)? ?to ?host"
 _FRESH = r"^aten::lift_fresh$"
 """torch wraps data from outside of it: a list of numbers, an array."""
 _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
+NUMBERS = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
+"""Operators that return a number of the device to Python."""
 _OTHERS = (
     r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose|nonzero|masked_select|_to_cpu)$"
 )
@@ -27,6 +29,11 @@ _USUAL = 3.0
 """A copy's call may return this many times as late as usual, as ``host_activities`` has it."""
 _EQUAL = 3
 """Equal calls that show what is usual: the one that was held up is not the median of three."""
+_QUICK = 25
+"""Percentile of reads that nothing holds up."""
+_SLICE_NS = 700_000
+"""Another program that has the processor keeps it this long at least: the least time slice of
+Linux, by the sources of its scheduler (0.75 ms of CFS, 0.7 ms of EEVDF)."""
 MANY = 0.1
 """Share of the step from which the copies of results on the host are worth a finding without their
 line, or where one copy has all results of a step: a tenth is worth a day's work (``engine``)."""
@@ -55,13 +62,13 @@ def _held_up(case: RuleContext, waits: I64) -> Bools:
     """
     ops = case.trace.ops
     held = np.zeros(len(waits), np.bool_)
-    late = _behind_copies(case, waits, _TO_DEVICE)
+    late = _behind_copies(case, waits, COPY_TO_DEVICE)
     known = np.flatnonzero(late != NONE)
     if len(known):
         held[known] = late[known] > _USUAL * np.median(late[known])
     # Steps that are not judged show what is usual, too.
     every = np.arange(len(case.limits.waits))
-    late = _behind_copies(case, every, _TO_HOST)
+    late = _behind_copies(case, every, COPY_TO_HOST)
     known = np.flatnonzero(late != NONE)
     op = case.limits.waits.op[known]
     _, alike = group_rows(ops.name[op], ops.shapes[op])
@@ -70,6 +77,22 @@ def _held_up(case: RuleContext, waits: I64) -> Bools:
         if len(some) >= _EQUAL:
             far[known[some]] = late[known[some]] > _USUAL * np.median(late[known[some]])
     held |= far[waits]
+    return held
+
+
+def held_reads(case: RuleContext, waits: I64) -> Bools:
+    """Return which waits for numbers are mostly time behind the device's end: a thread held up.
+
+    A number takes no time to hand over. A busy machine may hold up most reads, so that the quick
+    quarter of them tells what is usual.
+    """
+    table, held = case.limits.waits, np.zeros(len(waits), np.bool_)
+    late = _behind_copies(case, waits, COPY_TO_HOST)
+    known = np.flatnonzero(late != NONE)
+    if len(known) >= _EQUAL:
+        usual = max(_USUAL * np.percentile(late[known], _QUICK), _SLICE_NS)
+        length = (table.end_ns - table.start_ns)[waits[known]]
+        held[known] = (late[known] > usual) & (2 * late[known] > length)
     return held
 
 
@@ -85,11 +108,17 @@ def _behind_copies(case: RuleContext, waits: I64, direction: str) -> I64:
 
 
 def awaited(case: RuleContext) -> I64:
-    """Return the rows of ``limits.waits`` in copies that no change of the program shortens.
+    """Return the rows of ``limits.waits`` that no change of the program shortens.
 
-    Other code answers their results with new data; or a copy has all results of a step and costs
-    little; or the host's thread was held up.
+    Other code answers the results of copies with new data; or a copy has all results of a step and
+    costs little; or the host's thread was held up, in reads of numbers as well.
     """
+    reads = case.waits_in(case.named("ops", NUMBERS))
+    reads = reads[held_reads(case, reads)]
+    return np.union1d(reads, _awaited_copies(case))
+
+
+def _awaited_copies(case: RuleContext) -> I64:
     waits = copies_that_wait(case)
     items = answered(case, waits)
     rest = waits[items <= 1]
@@ -105,15 +134,33 @@ def are_gathered(case: RuleContext, waits: I64) -> bool:
     Such results come with one copy already. No argument makes them come earlier: the program must
     read them a step later. A single step does not show that it is so in each.
     """
-    to_host = np.zeros(len(case.trace.ops), np.bool_)
-    ops = case.trace.kernels.op[case.kernels(_TO_HOST)]
-    to_host[ops[ops >= 0]] = True
-    op = case.limits.waits.op[waits]
-    steps = len(case.steps)
+    steps = _steps(case)
+    return steps > 1 and len(waits) <= steps and _are_for_results(case, waits)
+
+
+def are_read_together(case: RuleContext, waits: I64) -> bool:
+    """Return whether all waits are for results, at one place in each of several steps at most.
+
+    No kernel is launched between the reads of one place.
+    """
+    launched = np.sort(earliest_launch(case.trace)[case.trace.kernels.kind == KERNEL])
+    places = distinct_values(np.searchsorted(launched, case.limits.waits.end_ns[waits]))
+    steps = _steps(case)
+    return steps > 1 and len(places) <= steps and _are_for_results(case, waits)
+
+
+def _steps(case: RuleContext) -> int:
+    """Return the number of judged steps, or of equal parts where none are marked."""
     if not has_steps(case.trace) and (found := iterations(case.trace)) is not None:
-        steps = len(found.start_ns)
-    in_turn = steps > 1 and len(waits) <= steps
-    return in_turn and bool(lookup(to_host, op, False).all())
+        return len(found.start_ns)
+    return len(case.steps)
+
+
+def _are_for_results(case: RuleContext, waits: I64) -> bool:
+    """Return whether all waits lie in operators that copy to the host."""
+    ops = case.trace.kernels.op[case.kernels(COPY_TO_HOST)]
+    to_host = mask_of(ops[ops >= 0], len(case.trace.ops))
+    return bool(lookup(to_host, case.limits.waits.op[waits], False).all())
 
 
 def answered(case: RuleContext, waits: I64) -> I64:
@@ -127,7 +174,7 @@ def answered(case: RuleContext, waits: I64) -> I64:
     top = case.top_in_order
     top = top[~case.named("ops", _ALIASES)[top]]
     op = case.limits.waits.op[waits]
-    sent = distinct_values(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
+    sent = distinct_values(case.trace.kernels.op[case.kernels(COPY_TO_DEVICE)])
     busy = distinct_values(case.trace.kernels.op)
     known = np.flatnonzero((op >= 0) & ~lookup(mask_of(sent[sent >= 0], len(ops)), op, False))
     if not len(top) or not len(known):

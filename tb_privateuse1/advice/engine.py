@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.host_context import HostContext
-from tb_privateuse1.advice.judged_trace import LACKS
+from tb_privateuse1.advice.judged_trace import LACKS, RECORDABLE
 from tb_privateuse1.advice.next_limit import NextLimit
 from tb_privateuse1.advice.passed_checks import FineRow, fine_rows
 from tb_privateuse1.advice.read_steps import ReadSteps
@@ -17,7 +17,7 @@ from tb_privateuse1.advice.reported_findings import Reported, report
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import Cause, Code, Confidence, Rule, RuleFinding
-from tb_privateuse1.advice.savings import Savings
+from tb_privateuse1.advice.savings import Saving, Savings
 from tb_privateuse1.advice.thresholds import NOISE
 from tb_privateuse1.advice.unexplained_classes import OpenClass, open_classes
 from tb_privateuse1.analysis.operators import user_functions
@@ -41,6 +41,9 @@ HIGH, MEDIUM = 0.10, 0.03
 """Shares of the step. A tenth is worth a day's work. Other tools draw their line at 3 to 5 %;
 ``worth.NOISE`` is the least that is said at all."""
 
+
+FACTOR = 2
+"""A saving counts as right within this factor of the gain (docs/internals/advice-programs.md)."""
 
 _TRIAL = "tb-privateuse1 try {rule} LOGDIR -- python train.py"
 """The logdir and the program are the user's."""
@@ -115,6 +118,8 @@ class Advice(Struct, frozen=True):
     """Every rule, and what became of it."""
     missing: str
     """One sentence: what the recording lacks that would change a finding; empty if nothing."""
+    unasked: str
+    """One sentence: how many rules could not look, and what to record for them; empty if none."""
     fine: tuple[FineRow, ...]
     """What was checked and costs nothing."""
     open: tuple[OpenClass, ...]
@@ -192,6 +197,7 @@ def advised(
             for status in statuses
         ),
         missing=_missing(rows),
+        unasked=_unasked(statuses),
         fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported, whole),
         open=open_classes(case, kept),
         judged_ns=whole.window_ns,
@@ -209,6 +215,22 @@ def _missing(rows: Sequence[AdviceRow]) -> str:
     lacks = {lack for row in rows if row.severity != "note" for lack in row.lacks}
     names = join_list(text for text in LACKS.values() if text in lacks)
     return say("Record {names} to make findings surer.", names=names) if names else ""
+
+
+def _unasked(statuses: Sequence[RuleStatus]) -> str:
+    """Return how many rules lack only what any recording can have, and what that is."""
+    silent = [one for one in statuses if one.lacks and set(one.lacks) <= set(RECORDABLE)]
+    lacks = {lack for one in silent for lack in one.lacks}
+    return (
+        say(
+            "{count} of {all} checks could not look: they need {names}.",
+            count=len(silent),
+            all=len(statuses),
+            names=join_list(text for text in RECORDABLE if text in lacks),
+        )
+        if silent
+        else ""
+    )
 
 
 Answer = Literal["found", "nothing", "not_asked", "failed"]
@@ -320,7 +342,7 @@ def _advice(read: ReadSteps, savings: Savings, one: Reported, behind_ns: int | N
         behind_share=None if behind_ns is None else savings.share(behind_ns),
         how=finding.how if saving is None else saving.how,
         next=None if saving is None else saving.next,
-        confidence=finding.confidence,
+        confidence=_confidence(finding, saving),
         events=finding.events,
         evidence=finding.evidence,
         where=_function(read.whole, finding.source),
@@ -328,6 +350,16 @@ def _advice(read: ReadSteps, savings: Savings, one: Reported, behind_ns: int | N
         reference=rule.reference,
         trial=None if rule.remedy is None else _TRIAL.format(rule=rule.name),
     )
+
+
+def _confidence(finding: RuleFinding, saving: Saving | None) -> Confidence:
+    """Return the confidence of a finding: none is high whose range goes beyond a factor of two."""
+    if finding.confidence != "high" or saving is None:
+        return finding.confidence
+    if saving.low_ns is None or saving.high_ns is None:
+        return finding.confidence
+    is_wide = saving.low_ns * FACTOR < saving.ns or saving.high_ns > FACTOR * saving.ns
+    return "medium" if is_wide else "high"
 
 
 def _function(case: RuleContext, source: ProgramFunction | str | None) -> ProgramFunction | None:

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.idioms.cross_entropy import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
 from tb_privateuse1.analysis.idle import device_bound
+from tb_privateuse1.analysis.recording.compiled_regions import region_calls
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
@@ -24,6 +25,7 @@ from tb_privateuse1.trace.columns import ends_run, lookup
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.model import NONE, OPERATOR
 from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.vendor import GENERIC
 
 COMPOSITES = (
     r"^aten::(native_(layer|group|batch)_norm(_backward)?|_softmax(_backward_data)?"
@@ -218,6 +220,12 @@ def in_chains(case: RuleContext) -> Bools:
     saves = (chains.table.saved_ns > 0) & chains.of(*PARTICULAR)
     in_one = lookup(saves, chains.chain, False) | (attention.chain >= 0)
     return lookup(in_one, chains.graph.kernel_node, False)
+
+
+def may_be_compiled(case: RuleContext) -> bool:
+    """Return whether torch compiles for this device: a known vendor's, or as it did here."""
+    known = case.is_host or case.vendor.name != GENERIC.name
+    return known or len(region_calls(case.trace).rows) > 0
 
 
 def describe(case: RuleContext, found: Fusion) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.rule_context import RuleContext
@@ -15,12 +17,17 @@ from tb_privateuse1.trace import intervals
 
 
 def find_idiom(
-    case: RuleContext, idiom: str, title: Text, explanation: Text
+    case: RuleContext, idiom: str, title: Text, explanation: Text, *, of_torch: bool
 ) -> Iterator[RuleFinding]:
     """Yield the finding on all chains of an idiom; ``title`` has ``{each}``, chains of a step, and
     ``{per_step}``.
+
+    ``of_torch``: torch has an operator for it. Else a backend of its own may have none.
     """
-    yield from find_fusion(case, fusion.fuse_chains(case, idiom), title, explanation, fusion.how())
+    exists = of_torch or fusion.may_be_compiled(case)
+    found = fusion.fuse_chains(case, idiom)
+    for finding in find_fusion(case, found, title, explanation, fusion.how()):
+        yield finding if exists else replace(finding, least=0.0, confidence="low")
 
 
 def find_fusion(

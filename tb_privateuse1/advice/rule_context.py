@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.judged_trace import JudgedTrace
+from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.simulation import changes
@@ -26,6 +27,10 @@ from tb_privateuse1.trace.model import MEMCPY, OPERATOR
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _RANGES = r"^(enumerate\(DataLoader\)|Optimizer\.)"
+
+_FEW, _ALIKE = 3, 2.0
+"""Steps of equal work, whose median is the usual one: of two, either may be. Up to twice as much is
+the same cause, as ``uneven_steps`` has it."""
 
 _MOST_EXAMPLES = 5
 """A finding shows one typical event and a few of the longest."""
@@ -168,6 +173,26 @@ class RuleContext(JudgedTrace):
         near = first <= end + clock_slack_ns(self.trace) + np.where(last >= 0, bound[last], 0)
         stop = np.minimum(ends[at], first + (end - begin))
         return intervals.union(first[near], stop[near])
+
+    def usual(self, time: intervals.Set) -> intervals.Set:
+        """Return some time without what a step has far beyond others of the same work.
+
+        What a host takes too long for comes again in each step. What one step has beyond the others
+        was held up by the machine, or begins with an empty device as the recording does.
+        """
+        first, last = self.trace.steps.start_ns[self.steps], self.trace.steps.end_ns[self.steps]
+        spent = intervals.covered_length(time, first, last)
+        activities = self.trace.kernels.step[self.judged_kernels]
+        work = np.bincount(activities, minlength=len(self.trace.steps))[self.steps]
+        share = np.ones(len(spent))
+        for _, alike in groupby.split_by_value(work):
+            if len(alike) >= _FEW:
+                part = np.median(spent[alike]) / np.maximum(spent[alike], 1)
+                share[alike] = np.where(part * _ALIKE < 1, part, 1)
+        pieces, step = intervals.overlaps(time, (first, last))
+        inside = np.maximum(time[0][pieces], first[step]), np.minimum(time[1][pieces], last[step])
+        outside = intervals.subtract(time, intervals.union(first, last))
+        return intervals.merge(outside, device_bound.shorten(inside, share[step]))
 
     def change(self, text: str) -> Change:
         """Return the change of the what-if with this text, as ``aten::nonzero=0``.

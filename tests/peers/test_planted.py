@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from benchmarks.planted import value_table
+from benchmarks.planted.__main__ import MODULES, REPORTS, modules
 from benchmarks.planted.expected import BLIND, LATER, RULES_OF
 from benchmarks.planted.table import Row
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rules import RULES
 
-INTERNALS = Path(__file__).parents[2] / "docs" / "internals"
+ROOT = Path(__file__).parents[2]
+INTERNALS = ROOT / "docs" / "internals"
 DOCUMENTS = (INTERNALS / "advice.md", INTERNALS / "advice-programs.md")
 
 
@@ -73,6 +76,32 @@ def test_a_claim_on_a_fault_without_a_rule_is_not_right() -> None:
 
 def test_without_a_gain_and_a_claim_there_is_no_share() -> None:
     assert value_table.figures("all", [row(-0.1)])[-2:] == ("", "")
+
+
+def test_each_set_that_is_judged_by_value_has_rules_for_its_faults() -> None:
+    """A fault without an entry ends the table with an error; names stand in the sources."""
+    judged = [name for name in MODULES if REPORTS[name] is value_table.report]
+    missing = [
+        f"{name}: {fault}"
+        for name in judged
+        for module in modules(name)
+        for fault in _faults(ROOT / (module.replace(".", "/") + ".py"))
+        if fault not in RULES_OF
+    ]
+    assert missing == []
+
+
+def _faults(file: Path) -> list[str]:
+    """Return the functions that build both forms of a program."""
+    tree = ast.parse(file.read_text())
+    return [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and isinstance(node.returns, ast.Name)
+        and node.returns.id == "Forms"
+        and not node.name.startswith("_")
+    ]
 
 
 def test_every_fault_is_documented() -> None:

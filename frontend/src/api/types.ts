@@ -79,6 +79,7 @@ export interface AdviceTable {
   rows: AdviceRow[];
   asked: RuleStatus[];
   missing: string;
+  unasked: string;
   fine: FineRow[];
   open: OpenClass[];
   judged_ns: number;

@@ -3,7 +3,7 @@ import type { AdviceRow, AdviceTable } from "../api/types";
 import { FindingFacts } from "../pages/advice";
 import { Fine, Open } from "../pages/advice/fine";
 import { FindingLine } from "../pages/overview/top-findings";
-import { Finding, rangeOf, savingOf } from "../pages/shared/finding-parts";
+import { Finding, rangeOf, savingOf, Unasked } from "../pages/shared/finding-parts";
 import { FunctionLink } from "../pages/shared/source-link";
 import { t } from "../i18n";
 import { report as texts } from "../i18n/report";
@@ -46,7 +46,7 @@ export function Issues({ advice }: { advice: AdviceTable }) {
           <Issue key={`${row.rule}/${i}`} row={row} whole={advice} inferred={inferred} />
         ))}
         {advice.rows.length === 0 && (
-          <div class="allclear" data-testid="nothing-found">
+          <div class={advice.unasked ? "unsure" : "allclear"} data-testid="nothing-found">
             <p>
               <b>{texts.nothing}</b>
             </p>
@@ -56,6 +56,7 @@ export function Issues({ advice }: { advice: AdviceTable }) {
       </div>
       <Fine rows={advice.fine} />
       <Open rows={advice.open} />
+      <Unasked sentence={advice.unasked} />
       {advice.missing && <p class="muted">{advice.missing}</p>}
     </div>
   );

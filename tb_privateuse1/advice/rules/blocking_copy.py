@@ -10,11 +10,13 @@ from tb_privateuse1.advice.awaited_results import (
     MANY,
     answered,
     are_gathered,
+    are_read_together,
     copies_that_wait,
 )
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
+from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
@@ -27,7 +29,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the waits inside copies that no other rule reports.
 
     Results that other code answers with new data are awaited whatever kind of copy it is: of them
-    only single items are claimed, which could be many.
+    only single items are claimed, which could be many. Where nothing trains, the next step may need
+    what the last one gave, or there may be no next request: such results may save nothing.
     """
     table = case.limits.waits
     waits = copies_that_wait(case)
@@ -38,6 +41,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if case.share(intervals.length(claim)) < (MANY if gathered else ONE_PLACE):
         return
     ops = np.unique(table.op[waits]).astype(np.int64)
+    together = are_read_together(case, waits)
+    is_open = together and not len(find_passes(case.trace).backward_ns)
     single = case.idle_by_waits(waits[items[items <= 1] == 1])
     are_items = 2 * intervals.length(single) > intervals.length(claim)
     pageable = len(case.kernels(_PAGEABLE))
@@ -64,8 +69,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         claim=claim,
         removes=case.without(waits=waits),
-        confidence="high",
-        fix=_TOGETHER if are_items else _LATER if gathered else None,
+        least=0.0 if is_open else 1.0,
+        confidence="medium" if is_open else "high",
+        fix=_TOGETHER if are_items else _fix_of_results(gathered, together),
         source=case.source_of_waits(waits, claim),
         lacks=case.lacks("stacks"),
     )
@@ -102,6 +108,13 @@ def _needed(case: RuleContext, waits: I64) -> Iterator[RuleFinding]:
     )
 
 
+def _fix_of_results(gathered: bool, together: bool) -> str | None:
+    """Return the fix for results that a step reads at one place; None for other copies."""
+    if gathered:
+        return _LATER
+    return _ALL_LATER if together else None
+
+
 _TOGETHER = say(
     "Each trip is for a single item: gather the items of all environments or requests into one "
     "batch, and read all results with one copy."
@@ -110,6 +123,11 @@ _TOGETHER = say(
 _LATER = say(
     "One copy has all results of a step. Launch the next step before the results of this one are "
     "read, unless it needs them."
+)
+
+_ALL_LATER = say(
+    "Copies in a row have all results of a step: one copy has less to wait for. Launch the next "
+    "step before the results of this one are read, unless it needs them."
 )
 
 

@@ -128,7 +128,8 @@ RULE = Rule(
     fix=say(
         "Keep weights and inputs in the type that is computed with (model.bfloat16() with a "
         "master copy in the optimizer), leave autocast's weight cache on, and avoid .float() in "
-        "the forward pass."
+        "the forward pass. Write one-hot rows in the type that is read: "
+        "torch.zeros(rows, classes).scatter_(1, index, 1.0)."
     ),
     threshold=say(
         "{least} of the step: mixed precision needs a few.", least=exact_percent(MANY_PLACES)

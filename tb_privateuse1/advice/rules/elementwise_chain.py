@@ -14,7 +14,6 @@ from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of, compiled_on_host
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators.module_of import forward_operators
-from tb_privateuse1.analysis.recording.compiled_regions import region_calls
 from tb_privateuse1.analysis.simulation import profiler_time, scopes
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.analysis.steps.training_phases import find_passes
@@ -24,7 +23,6 @@ from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.columns import containing, lookup, mask_of, previous, starts_run
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.trace.vendor import GENERIC
 
 _IDIOMS = ("elementwise", "bias_activation_dropout", "copies", "quantization")
 _LEAST_UNSIZED = 0.05
@@ -88,7 +86,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _finding(case: RuleContext, made: _Compiled, sized: bool) -> RuleFinding:
-    found, compiles = made.found, _may_be_compiled(case)
+    found, compiles = made.found, fusion.may_be_compiled(case)
     return RuleFinding(
         title=say(
             "Unfused elementwise operators: {each:,.0f} chains {per_step}",
@@ -291,12 +289,6 @@ def _have_gradients(case: RuleContext, chains: Chains) -> Bools:
     with_one = (lookup(forward, nodes.op, NONE) >= 0) | differentiated[nodes.op]
     inside = chains.chain[with_one & (chains.chain >= 0)]
     return mask_of(inside, len(chains.table))
-
-
-def _may_be_compiled(case: RuleContext) -> bool:
-    """Return whether torch compiles for this device: a known vendor's, or as it did here."""
-    known = case.is_host or case.vendor.name != GENERIC.name
-    return known or len(region_calls(case.trace).rows) > 0
 
 
 _WITHOUT_COMPILER = say(

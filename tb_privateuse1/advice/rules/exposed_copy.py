@@ -13,9 +13,9 @@ from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.work_kinds import COPY_TO_HOST
 
 _BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
-_TO_HOST = r"(?i)DtoH|D2H|Device ?To ?Host"
 _READS = r"^aten::(_local_scalar_dense|nonzero|masked_select|is_nonzero|equal)$"
 
 
@@ -30,7 +30,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     exposed = intervals.intersect(copying, case.in_classes("exposed_copy"))
     if case.share(intervals.length(exposed)) < MANY_PLACES:
         return
-    results = case.time(rows[case.named("kernels", _TO_HOST)[rows]], "kernels")
+    results = case.time(rows[case.named("kernels", COPY_TO_HOST)[rows]], "kernels")
     of_results = 2 * intervals.length(intervals.intersect(results, exposed)) > intervals.length(
         exposed
     )

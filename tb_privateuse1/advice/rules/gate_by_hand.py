@@ -18,6 +18,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         "gate",
         say("Gated activations are separate operators: {each:,.0f} times {per_step}"),
         say("The activation is written to memory, and the product with it reads it again."),
+        of_torch=False,
     )
 
 

@@ -62,7 +62,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     for calls in calls_without_launches.apart_calls(trace, claim):
         if case.share(calls.ns) >= _APART:
             claim = intervals.subtract(claim, calls.time)
-    claim = intervals.subtract(claim, pauses(case))
+    claim = case.usual(intervals.subtract(claim, pauses(case)))
     idle = intervals.length(claim)
     if case.share(idle) < ANY_PROGRAM or int(case.judged_kernels.sum()) < PROGRAM:
         return

@@ -21,6 +21,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "Squares, their mean, the root and the products are separate operators. Each "
             "reads and writes the whole tensor."
         ),
+        of_torch=True,
     )
 
 

@@ -21,6 +21,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "A negation, a concatenation, two products and a sum are separate operators "
             "over the whole query or key."
         ),
+        of_torch=False,
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES, NOISE
 from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import join_sentences, plural, say
@@ -70,13 +70,14 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _read(case: RuleContext) -> _Steps | None:
-    """Return the steps; None if none is slow."""
+    """Return the steps; None if none is slow, or the slow ones are too little longer together."""
     steps, rows = case.trace.steps, case.steps
     # The judged time leaves out work from before the recording, and the profiler's end.
     first, last = _edges(case.window, steps.start_ns[rows], steps.end_ns[rows])
     median = round(float(np.median(last - first)))
     slow = last - first > _FACTOR * median
-    if median <= 0 or not slow.any():
+    longer = (last - first - median)[slow]
+    if median <= 0 or not slow.any() or longer.sum() < NOISE * case.window_ns:
         return None
     work = _operators(case)
     spent = np.stack([intervals.covered_length(time, first, last) for time in _classes(case)])

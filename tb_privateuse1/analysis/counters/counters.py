@@ -22,10 +22,11 @@ from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MEMCPY, MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.work_kinds import COPY_TO_DEVICE, COPY_TO_HOST
 
 _WAYS = (
-    (say("Copies to {device}"), re.compile(r"HtoD|H2D|Host ?To ?Device", re.IGNORECASE)),
-    (say("Copies from {device}"), re.compile(r"DtoH|D2H|Device ?To ?Host", re.IGNORECASE)),
+    (say("Copies to {device}"), re.compile(COPY_TO_DEVICE)),
+    (say("Copies from {device}"), re.compile(COPY_TO_HOST)),
     (say("Copies within {device}"), re.compile(r"DtoD|D2D|Device ?To ?Device", re.IGNORECASE)),
     (say("Other copies of {device}"), re.compile("")),
 )

@@ -15,7 +15,13 @@ from tb_privateuse1.analysis.idioms.fused_kernel_rates import (
     reachable,
 )
 from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Members
-from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, Graph, graph
+from tb_privateuse1.analysis.idioms.nodes import (
+    COPY,
+    ELEMENTWISE,
+    Graph,
+    graph,
+    operators_named,
+)
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
 from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.trace import call_tree, intervals
@@ -80,7 +86,10 @@ def chains_of(trace: Trace) -> Chains:
     links = _joined(flow.links, gates, _unsized(found, flow))
     label = components(len(found.nodes), links)
     chain, heads = _numbered(label)
-    part = norms.parts(Members(found, replace(flow, links=links), chain, len(heads)))
+    asked = Members(
+        found, replace(flow, links=links), chain, len(heads), _of_products(trace, found)
+    )
+    part = norms.parts(asked)
     if (part != norms.INSIDE).any():
         label = _least_of_part(label, part)
         gates = gates.take(np.flatnonzero(label[gates.writer] == label[gates.reader]))
@@ -195,7 +204,8 @@ def _priced(
     beyond = maxima(chain, rest, count)
     fused = np.where(sized, np.maximum(one_pass, beyond), longest)
     fused = np.where(sized | (number >= _MANY), np.minimum(fused, duration), duration)
-    members = Members(found, replace(flow, links=_joined(flow.links, gates)), chain, count)
+    links = _joined(flow.links, gates)
+    members = Members(found, replace(flow, links=links), chain, count, _of_products(trace, found))
     idiom = np.full(count, len(IDIOMS) - 1, np.int8)
     for code in reversed(range(len(IDIOMS))):
         idiom[IDIOMS[code].recognizes(members)] = code
@@ -208,6 +218,12 @@ def _priced(
         external_bytes=outside,
         sized=sized,
     )
+
+
+def _of_products(trace: Trace, found: Graph) -> Bools:
+    """Return which nodes compute the gradient of a product, or of no linked operator."""
+    forward = lookup(forward_operators(trace), found.nodes.op, NONE)
+    return (forward < 0) | operators_named(trace, "mul")[forward]
 
 
 _OWN = "aten::"

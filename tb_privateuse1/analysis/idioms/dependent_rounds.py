@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import Graph, working_graph
+from tb_privateuse1.analysis.idioms.nodes import CAST, Graph, working_graph
 from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.work.calls import read_call
@@ -23,6 +23,7 @@ COPIES = ("copy", "_copy_from")
 _LAYERS = re.compile("addmm|linear|norm|convolution")
 """Operators whose vectors are parameters: a bias may have as many bytes as one row."""
 
+_REDUCTION = KINDS.index("reduction")
 _NUMBERS = (2, 4, 8)
 """Bytes of single numbers."""
 
@@ -56,6 +57,19 @@ class Dependence:
         own = name_categories(self._trace) == KINDS.index("copy")
         return called_copies(self._trace, self._found, self._top, own[self._trace.ops.name])
 
+    @functools.cached_property
+    def _own_casts(self) -> Bools:
+        """Return the nodes that cast the input of a sum or the like inside of it.
+
+        A sum of truth values makes them whole numbers, and nothing else reads these.
+        """
+        reduces = (name_categories(self._trace) == _REDUCTION)[self._trace.ops.name]
+        casts: Bools = self._found.nodes.role == CAST
+        rows = np.flatnonzero(casts)
+        around = call_tree.around(self._trace.ops.parent, self._found.nodes.op[rows], reduces)
+        casts[rows] = around >= 0
+        return casts
+
     def is_recurrent(
         self, thread: int, start_ns: int, end_ns: int, items: dict[int, tuple[int, int]]
     ) -> bool:
@@ -76,7 +90,7 @@ class Dependence:
         written: list[int] = found.nodes.written_bytes[inside].tolist()
         fresh: Counter[int] = Counter()
         waiting = sorted((time, size) for time, (size, _) in items.items())
-        copies = self._copied[inside]
+        copies, casts = self._copied[inside], self._own_casts[inside]
         wholes = {whole for _, whole in items.values()}
         places = {size for size, _ in items.values()}
         unexplained = []
@@ -92,7 +106,9 @@ class Dependence:
                     written[written.index(int(MISSING))] = size
                 else:
                     unexplained.append((at, size))
-            if not copies[at]:  # it may be into a place: then nothing reads it
+            if casts[at]:
+                written[at] = 0
+            elif not copies[at]:  # it may be into a place: then nothing reads it
                 fresh[written[at]] += 1
         again = set()
         for at, size in unexplained:

@@ -23,12 +23,13 @@ def _gradients(members: Members, backward: tuple[str, ...]) -> I64:
     """Return by chain how many activations' gradients read one of two twin products.
 
     The gradient of a product is multiplied with each factor, by two equal calls in a row. A single
-    product ahead of an activation's gradient is that of a square or of a scaled loss.
+    product ahead of an activation's gradient is that of a square or of a scaled loss; twin ones in
+    the gradient of anything else are a formula of autograd, as of a second derivative.
     """
     graph, links = members.graph, members.flow.links
     nodes = graph.nodes
     first = ~starts_run(nodes.thread, nodes.call)
-    twin = (first | following(first, False)) & graph.named("mul")
+    twin = (first | following(first, False)) & graph.named("mul") & members.of_products
     chosen = twin[links.writer] & graph.named(*backward)[links.reader]
     return members.number_in(members.chain[links.reader[chosen]])
 

@@ -26,6 +26,8 @@ class Members(Struct, frozen=True, eq=False):
     chain: I64
     """The chain of each node, -1 for none."""
     count: int
+    of_products: Bools
+    """The node is part of a product's gradient, or of nothing that autograd has linked."""
 
     def number(self, nodes: Bools) -> I64:
         """Return by chain how many of these nodes it has."""

@@ -17,6 +17,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.batched_cost import TILE
 from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS
 from tb_privateuse1.analysis.idioms.outermost_calls import (
+    FLOATING,
     Call,
     Key,
     OutermostCalls,
@@ -216,26 +217,35 @@ def _same_part(calls: OutermostCalls, step: np.ndarray, place: int, other: int) 
 
 
 def _is_independent(calls: OutermostCalls, one: tuple[int, int], between: tuple[int, int]) -> bool:
-    """Return whether the next equal pass reads nothing that is made of this one's outputs."""
+    """Return whether the next equal pass reads nothing that is made of this one's outputs.
+
+    Of a result whose size is not known, any input may be made that has no more elements; whole
+    numbers only by a call that may return some.
+    """
     own = _pass(calls, *one)
     if own is None:
         return False
-    tainted = set(own.outputs)
+    tainted, most = set(own.outputs), 0
     fresh: Counter[Key] = Counter()
     for place in range(*between):
         call = calls.at(place)
         if call.writes and call.reads and call.reads[0][0] in own.weights:
             return False
         fresh.subtract(key for key in call.reads if fresh[key])
-        if tainted.isdisjoint(call.reads):
+        unsure = any(size <= most and dtype in FLOATING for size, dtype in call.reads)
+        if tainted.isdisjoint(call.reads) and not unsure:
             fresh.update(() if call.result is None else (call.result,))
         elif call.result is not None:
             tainted.add(call.result)
         elif _GROWS.search(call.word):
             return False
-        else:  # of unknown type
-            most = max(size for size, _ in call.reads)
-            tainted |= {key for key in own.inputs if key[0] <= most}
+        else:
+            most = max(most, *(size for size, _ in call.reads))
+            tainted |= {
+                key
+                for key in own.inputs
+                if key[0] <= most and (call.may_number or key[1] in FLOATING)
+            }
     is_given = all(count <= fresh[key] for key, count in own.kept.items())
     return is_given and tainted.isdisjoint(own.inputs)
 

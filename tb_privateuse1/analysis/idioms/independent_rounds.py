@@ -151,7 +151,10 @@ def _passes(read: _Places, top: I64, taken: I64, end: int) -> Iterator[_Loop]:
 
 
 def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
-    """Yield the loops over the parts of a tensor that is split before: a round for each part."""
+    """Yield the loops over the parts of a tensor that is split before: a round for each part.
+
+    Tensors that are split in a row are taken in turn, as by ``zip``.
+    """
     ops = trace.ops
     splits = np.flatnonzero(operators_named(trace, *PARTS)[top])
     if not len(splits):
@@ -164,25 +167,37 @@ def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
     counts, sizes = (np.array(column, np.int64)[split] for column in zip(*read, strict=True))
     stops = ends[np.searchsorted(ends, splits, side="right")]
     room = np.where(counts >= ROUNDS, (stops - splits - 1) // np.maximum(counts, 1), 0)
+    begins = starts_run(splits - np.arange(len(splits)), counts, stops)
+    since = np.flatnonzero(begins)[np.cumsum(begins) - 1]
     some = np.flatnonzero(room)
-    chosen = (column[some].tolist() for column in (splits + 1, stops, counts, sizes, room))
-    for first, end, parts, size, longest in zip(*chosen, strict=True):
-        again = np.flatnonzero(call[first + 1 : first + longest + 1] == call[first]) + 1
-        if not len(again):
-            continue
-        until = first + again * parts
-        fits = hashes.of(np.full(len(again), first), until - again) == hashes.of(
-            first + again, until
-        )
-        # One more round would be of something else.
-        more = until + again <= end
-        further = np.where(more, until + again, until)
-        fits &= ~more | (hashes.of(until - again, until) != hashes.of(until, further))
-        for length in again[fits][:1].tolist():
+    chosen = (column[some].tolist() for column in (splits + 1, stops, counts, since, room))
+    for i, first, end, parts, earliest, longest in zip(some.tolist(), *chosen, strict=True):
+        length = _round_length(call, hashes, first, end, parts, longest)
+        if length:
             start = int(ops.start_ns[top[first]])
-            yield _Loop(
-                first, first + length, first + length * parts, parts, {start: (size, size * parts)}
-            )
+            taken = sizes[earliest : i + 1].tolist()
+            items = {start - at: (size, size * parts) for at, size in enumerate(taken)}
+            yield _Loop(first, first + length, first + length * parts, parts, items)
+
+
+def _round_length(
+    call: I64, hashes: RangeHashes, first: int, end: int, rounds: int, longest: int
+) -> int:
+    """Return the length of the first round, where there are ``rounds`` equal ones; else 0.
+
+    Several lengths fit where a loop inside goes on beyond them: then it is the one behind whose
+    last round something else begins.
+    """
+    again = np.flatnonzero(call[first + 1 : first + longest + 1] == call[first]) + 1
+    until = first + again * rounds
+    fits = hashes.of(np.full(len(again), first), until - again) == hashes.of(first + again, until)
+    # One more round would be of something else.
+    more = until + again <= end
+    further = np.where(more, until + again, until)
+    fits &= ~more | (hashes.of(until - again, until) != hashes.of(until, further))
+    goes_on = (until < end) & (call[np.minimum(until, len(call) - 1)] == call[first])
+    found: list[int] = again[fits][np.argsort(goes_on[fits], kind="stable")].tolist()
+    return found[0] if found else 0
 
 
 def _parts(call: Arguments | None) -> tuple[int, int]:

@@ -39,6 +39,10 @@ _KEEPS_TYPE = (
     "copy", "view", "elementwise",
 )  # fmt: skip
 """Kinds of work whose result is of the type of the inputs: an index or a count is none of these."""
+_OF_FLOATING = frozenset((
+    "mean", "var", "std", "norm", "linalg_norm", "linalg_vector_norm", "logsumexp",
+))  # fmt: skip
+"""Reductions that torch defines for floating types alone, and whose results have these."""
 _NUMBER = "float64"
 """The type of a tensor without dimensions that stands for a number of Python, not recorded."""
 
@@ -159,7 +163,7 @@ def _read(trace: Trace, row: int) -> Call:
         may_number=result is None
         and (
             any(dtype not in FLOATING for _, dtype in reads)
-            or kind_of(name, trace.vendor) not in _KEEPS_TYPE
+            or (word not in _OF_FLOATING and kind_of(name, trace.vendor) not in _KEEPS_TYPE)
         ),
         has_number=len(reads) < len(tensors) and not word.endswith("_like"),
         pairs_up=len(reads) > 1

@@ -2,8 +2,9 @@
 
 Profilers record no identity of tensors. Products share their input if its shape and type are the
 same, and no other work than the activation of the first result is between them. Two products whose
-results are summed have inputs of their own: a recurrent cell's input and its state. So have the two
-products of a layer's gradients, which have equal shapes where the batch is as large as the layer.
+results are summed have inputs of their own: a recurrent cell's input and its state, which may decay
+before. So have the two products of a layer's gradients, which have equal shapes where the batch is
+as large as the layer.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from tb_privateuse1.trace.table import F64, I32, I64, Bools
 _BACKWARD = "autograd::engine::evaluate_function"
 _MOST = 4
 """Products of a group: more are a series (``batchable_products``)."""
+_SCALES = 2
+"""Operators between two products and their sum: the copy of a factor, and the scaling by it."""
 
 
 @memoize
@@ -115,11 +118,20 @@ def _pairs(trace: Trace, found: Graph, operands: _Operands) -> tuple[Bools, Bool
 
 
 def _summed(found: Graph, group: I64) -> I64:
-    """Return the last nodes of groups whose results the next node adds."""
+    """Return the last nodes of groups whose results are added behind them.
+
+    One of the two may be scaled before, as a state that decays; what reads neither changes nothing.
+    """
     nodes = found.nodes
+    reads = found.whole_reads()
+    scales = (nodes.role == ELEMENTWISE) & (reads == 1)
     last = np.flatnonzero((group[:-1] >= 0) & (group[1:] != group[:-1]))
-    following = last + 1
-    takes = found.whole_reads()[following]
+    size, following = nodes.written_bytes[last], last + 1
+    for _ in range(_SCALES):
+        passes = scales[following] & (nodes.written_bytes[following] == size)
+        passes |= ~found.reads_size(following, size) & (nodes.role[following] != PRODUCT)
+        following = np.minimum(following + passes, len(nodes) - 1)
+    takes = reads[following]
     equal = group[np.maximum(last - 1, 0)] == group[last]
     equal &= nodes.written_bytes[last] == nodes.written_bytes[np.maximum(last - 1, 0)]
     adds = found.named("add")[following] & (takes >= 2)

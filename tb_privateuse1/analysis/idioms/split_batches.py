@@ -32,7 +32,7 @@ from tb_privateuse1.analysis.steps.training_phases import (
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import groupby
-from tb_privateuse1.trace.columns import containing
+from tb_privateuse1.trace.columns import containing, lookup
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -70,13 +70,14 @@ def split_batches(trace: Trace) -> SplitBatches:
     _, period = groupby.group_rows(np.searchsorted(marks, passes.backward_ns), steps)
     fresh = np.bincount(found.backward[found.is_fresh], minlength=len(period))
     calls = outermost_calls(trace)
+    own_calls = _own_calls(trace, calls)
     left = _MOST
     first, parts = [], []
     for _, some in itertools.groupby(range(len(period)), key=period.tolist().__getitem__):
         rows = list(some)
         if len(rows) < 2 or fresh[rows[1:]].any():
             continue
-        own = [_own_calls(trace, calls, one) for one in rows]
+        own = [own_calls[one] for one in rows]
         left -= sum(map(len, own))
         if left >= 0 and _are_parts(trace, calls, own):
             first.append(rows[0])
@@ -84,14 +85,24 @@ def split_batches(trace: Trace) -> SplitBatches:
     return SplitBatches(np.array(first, np.int64), np.array(parts, np.int64))
 
 
-def _own_calls(trace: Trace, calls: OutermostCalls, one: int) -> I64:
-    """Return the places of a pass's forward operators on the thread that begins it."""
+def _own_calls(trace: Trace, calls: OutermostCalls) -> list[I64]:
+    """Return by pass the places of its forward operators on the thread that begins it.
+
+    One that lasts longer is of the first of its passes.
+    """
     passes = find_passes(trace)
-    start_ns, end_ns = trace.ops.start_ns[calls.rows], trace.ops.end_ns[calls.rows]
+    places = np.flatnonzero(~calls.ends)
+    rows = calls.rows[places]
+    one = np.searchsorted(passes.backward_ns, trace.ops.start_ns[rows], side="right")
     # The first linked operator may be one that an outermost one calls.
-    within = (end_ns > passes.forward_ns[one]) & (start_ns < passes.backward_ns[one])
-    places = np.flatnonzero(within & ~calls.ends)
-    return places[calls.thread[places] == calls.thread[places[:1]]] if len(places) else places
+    within = trace.ops.end_ns[rows] > lookup(passes.forward_ns, one, groupby.LAST)
+    places, one = places[within], one[within]
+    order = np.argsort(one, kind="stable")
+    places, one = places[order], one[order]
+    own = calls.thread[places] == calls.thread[places[np.searchsorted(one, one)]]
+    places, one = places[own], one[own]
+    cuts = np.searchsorted(one, np.arange(len(passes.backward_ns) + 1)).tolist()
+    return [places[first:end] for first, end in itertools.pairwise(cuts)]
 
 
 def _are_parts(trace: Trace, calls: OutermostCalls, own: list[I64]) -> bool:

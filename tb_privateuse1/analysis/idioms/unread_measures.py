@@ -39,6 +39,7 @@ from tb_privateuse1.trace.columns import latest_not_after, mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.work_kinds import COPY_TO_HOST
 
 _MOST = 10_000
 """Operators of the passes that are looked through: as many as one question of followed calls."""
@@ -53,7 +54,6 @@ _READS_NUMBER = ("item", "local_scalar_dense", "is_nonzero")
 _PRODUCTS = ("gemm", "convolution", "attention", "recurrent")
 """Kinds of work of layers: parts of a model, whatever is done with their results."""
 _MOVES = ("to", "to_copy", "copy")
-_TO_HOST = r"(?i)DtoH|D2H|dev(ice)? ?to ?host"
 _AT_MOST = "<="
 """The type in the key of a result that is not known: it has no more elements than what is read."""
 _CUTS = {"select", "slice", "narrow", "expand"}
@@ -140,7 +140,7 @@ def _seeds(trace: Trace, backward_ns: I64) -> list[int]:
 @memoize
 def _to_host(trace: Trace) -> I64:
     """Return the outermost operators that copy to the host."""
-    copies = groupby.named_rows(trace.strings, trace.kernels.name, re.compile(_TO_HOST).search)
+    copies = groupby.named_rows(trace.strings, trace.kernels.name, re.compile(COPY_TO_HOST).search)
     ops = groupby.distinct_values(trace.kernels.op[copies])
     outermost = mask_of(outermost_calls(trace).rows, len(trace.ops))
     return call_tree.around(trace.ops.parent, ops[ops >= 0], outermost)

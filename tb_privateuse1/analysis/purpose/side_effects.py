@@ -1,17 +1,22 @@
 """Find what operators between a step's passes do: whether they change what is trained, or read it.
 
-A parameter is known by its shape, which autograd's accumulation of its gradient has.
+A parameter is known by its shape, which autograd's accumulation of its gradient has. Without
+shapes, what a module computes that has gradients elsewhere applies the model.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms.accumulations import Shape, accumulations
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
+from tb_privateuse1.analysis.operators.module_of import operator_modules
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import mask_of
+from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
 
@@ -50,7 +55,19 @@ def effects(trace: Trace, rows: I64) -> Effects:
     first, call = group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
     flags = [_effects(trace, row, known) for row in rows[first].tolist()]
     found = np.array(flags, np.bool_).reshape(len(first), len(Effects.__struct_fields__))
-    return Effects(*found[call].T)
+    table = Effects(*found[call].T)
+    return table if known else replace(table, applies=table.applies & _of_trained(trace, rows))
+
+
+def _of_trained(trace: Trace, rows: I64) -> Bools:
+    """Return which rows are inside of modules through which a backward pass goes."""
+    forward = call_tree.linked_forward(trace)
+    linked = distinct_values(forward[forward >= 0]).astype(np.int32)
+    trained = operator_modules(trace, linked)
+    flags = mask_of(trained[trained >= 0], len(trace.strings))
+    module = operator_modules(trace, rows.astype(np.int32))
+    inside: Bools = np.append(flags, False)[module]
+    return inside
 
 
 def _effects(trace: Trace, row: int, known: frozenset[Shape]) -> tuple[bool, ...]:
@@ -66,7 +83,7 @@ def _effects(trace: Trace, row: int, known: frozenset[Shape]) -> tuple[bool, ...
     arithmetic = kind == "elementwise" or (kind == "copy" and in_place)
     written = in_place and (is_list or not shapes or not known or shapes[0] in known)
     return (
-        kind in _PRODUCTS and of_parameters > 0,
+        kind in _PRODUCTS and (of_parameters > 0 or not known),
         arithmetic and not is_list and of_parameters > 1,
         kind == "elementwise" and not is_list and of_parameters == 1,
         written,

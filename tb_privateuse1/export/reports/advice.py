@@ -71,8 +71,8 @@ def advice_markdown(result: AdviceTable) -> str:
     if result.open:
         lines += ["", "No remedy known:", ""]
         lines += [f"- {escaped(row.statement)}" for row in result.open]
-    if result.missing:
-        lines += ["", escaped(result.missing)]
+    for sentence in filter(None, (result.unasked, result.missing)):
+        lines += ["", escaped(sentence)]
     return "\n".join(lines) + "\n"
 
 
@@ -134,13 +134,9 @@ def _text(result: AdviceTable) -> Iterator[str]:
         yield ""
         yield "No remedy known:"
         yield from (f"  {row.statement}" for row in result.open)
-    if result.missing:
+    for sentence in filter(None, (result.unasked, result.missing)):
         yield ""
-        yield result.missing
-    silent = sum(one.answer == "not_asked" for one in result.asked)
-    if silent:
-        yield ""
-        yield f"{silent} of {len(result.asked)} rules could not be asked: --json says what lacks."
+        yield from textwrap.wrap(sentence, _WIDTH)
 
 
 def _finding(row: AdviceRow | RankAdvice, facts: Iterable[tuple[str, str]]) -> Iterator[str]:

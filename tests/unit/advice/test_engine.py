@@ -109,6 +109,22 @@ def test_the_missing_data_of_findings_is_one_sentence() -> None:
     assert advise(TRACE, rules=(note,)).missing == ""
 
 
+def test_rules_that_could_not_look_are_told_with_what_they_need() -> None:
+    """A device is no matter of a switch: a rule that needs one is not counted."""
+    made = [
+        replace(rule(n, (0, 500)), needs=needs)
+        for n, needs in (
+            ("a", ("shapes",)), ("b", ("shapes", "stacks")), ("c", ("counters", "shapes")),
+            ("d", ()),
+        )
+    ]  # fmt: skip
+    assert advise(TRACE, rules=made).unasked == (
+        "2 of 4 checks could not look: they need input shapes (record_shapes=True), Python stacks "
+        "(with_stack=True)."
+    )
+    assert advise(TRACE, rules=made[-1:]).unasked == ""
+
+
 def test_a_cause_stands_though_another_has_its_time() -> None:
     result = advise(TRACE, rules=(rule("a", (0, 500)), rule("b", (100, 300))))
     (row,) = (one for one in result.rows if one.rule == "b")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import hypothesis.strategies as st
 import pytest
@@ -55,6 +55,21 @@ def test_a_gain_of_the_replay_is_saved() -> None:
     assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
     assert row.change == "finding:item_sync=0"
     assert "in a replay without it" in row.how
+
+
+@pytest.mark.parametrize(
+    ("own", "confidence"),
+    [({}, "high"), ({"most": 2.5}, "medium"), ({"least": 0.4}, "medium")],
+    ids=["within", "above", "below"],
+)
+def test_no_saving_is_sure_whose_range_goes_beyond_a_factor_of_two(
+    own: dict[str, float], confidence: str
+) -> None:
+    def unsure(case: RuleContext) -> Iterator[RuleFinding]:
+        yield from (replace(one, **own) for one in item_sync.check(case))
+
+    rule = replace(item_sync.RULE, check=unsure)
+    assert the(advise(reading(again=False), rules=(rule,)), "item_sync").confidence == confidence
 
 
 def test_time_that_becomes_another_wait_is_not_promised() -> None:

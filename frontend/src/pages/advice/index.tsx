@@ -9,7 +9,7 @@ import { Fine, Open } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
-import { Fact, Finding, rangeOf, savingOf } from "../shared/finding-parts";
+import { Fact, Finding, rangeOf, savingOf, Unasked } from "../shared/finding-parts";
 import { EventLink } from "../shared/event-link";
 import { FunctionLink } from "../shared/source-link";
 import { hasSteps, perStep } from "../shared/per-step";
@@ -69,6 +69,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
       ))}
       <Fine rows={result.fine} />
       <Open rows={result.open} />
+      {result.rows.length > 0 && <Unasked sentence={result.unasked} />}
       {result.missing && (
         <p class="muted" data-testid="missing">
           {result.missing}
@@ -170,13 +171,14 @@ function KeyFigures({ result }: { result: Result }) {
 }
 
 function Nothing({ result }: { result: Result }) {
-  const silent = result.asked.filter((a) => a.answer === "not_asked").length;
+  const looked = result.asked.filter((a) => a.answer !== "not_asked").length;
   return (
-    <div class="allclear" data-testid="nothing-found">
+    <div class={result.unasked ? "unsure" : "allclear"} data-testid="nothing-found">
       <p>
         <b>{texts.nothing}</b>
       </p>
-      <p class="muted">{texts.nothingBy(result.asked.length - silent, silent)}</p>
+      <p class="muted">{texts.nothingBy(looked)}</p>
+      <Unasked sentence={result.unasked} />
     </div>
   );
 }

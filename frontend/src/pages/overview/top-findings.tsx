@@ -5,7 +5,7 @@ import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { SeverityMark } from "../shared/data-warnings";
-import { MARKS, rangeOf } from "../shared/finding-parts";
+import { MARKS, rangeOf, Unasked } from "../shared/finding-parts";
 import { perStep } from "../shared/per-step";
 import { linkProps } from "../../state/links";
 import { FunctionLink } from "../shared/source-link";
@@ -66,6 +66,7 @@ export function TopFindings({ selected, limit }: TopFindingsProps) {
               ))}
             </ol>
           )}
+          <Unasked sentence={loaded.value.unasked} />
           {untreated && (
             <p data-testid="best-open" data-key={untreated.name}>
               <b>{t.advice.open}:</b> {untreated.statement}

@@ -111,3 +111,12 @@ export function Fact({ id, name, title, children }: FactProps) {
     </div>
   );
 }
+
+/** How many rules could not look, and what to record for them. */
+export function Unasked({ sentence }: { sentence: string }) {
+  return sentence ? (
+    <p class="muted" data-testid="unasked">
+      {sentence}
+    </p>
+  ) : null;
+}

@@ -98,6 +98,29 @@ def test_the_results_of_a_step_can_only_be_read_later() -> None:
     assert row.fix.startswith("One copy has all results of a step")
 
 
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("trains", [False, True])
+def test_requests_may_need_their_results_before_the_next_one(copies: int, trains: bool) -> None:
+    """Whether there is a next request to launch meanwhile is not recorded; a training step is."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=100)
+            if trains:
+                with run.around("autograd::engine::evaluate_function: MmBackward0"):
+                    run.op("aten::mm", 10, kernel=100)
+            for _ in range(copies):
+                with run.around("aten::copy_"):
+                    run.copy("DtoH", 20)
+            run.rest(200)
+    (row,) = found(RULE, run.trace())
+    assert "has all results" in row.fix or "have all results" in row.fix
+    assert row.saving_low_ns is not None
+    assert (row.saving_low_ns > 0) is trains
+    assert row.confidence == ("high" if trains else "medium")
+
+
 def test_results_read_one_by_one_are_found() -> None:
     assert len(found(RULE, results(4))) == 1
 

@@ -1,9 +1,10 @@
 """Gated activations as two operators, and as one."""
 
 from tb_privateuse1.advice.rules.gate_by_hand import RULE
+from tb_privateuse1.trace.vendor import GENERIC
 from tests.support import chains
 from tests.support.program import found
-from tests.support.sized import SizedProgram, full
+from tests.support.sized import SizedProgram, full, kernel_us, recorded
 
 
 def test_the_chain_is_found() -> None:
@@ -42,3 +43,36 @@ def gradient_of_a_square(run: SizedProgram) -> None:
 def test_gradients() -> None:
     assert len(found(RULE, chains.program(gradient_of_a_gate).trace())) == 1
     assert found(RULE, chains.program(gradient_of_a_square).trace()) == []
+
+
+def derivative_of(forward: str) -> chains.Layer:
+    """Return a layer whose gradient has two products, which autograd links with a forward call."""
+
+    def layer(run: SizedProgram) -> None:
+        wide, number = full(chains.ROWS, 2 * chains.WIDTH), run.launched
+        told = {**recorded(wide, wide), "Sequence number": number}
+        run.op(forward, 3, kernel=kernel_us(forward, told), **told)
+        run.product(chains.ROWS, chains.WIDTH, 2 * chains.WIDTH)
+        with run.around("AnyBackward0", **{"Sequence number": number, "Fwd thread id": 1}):
+            run.run("aten::mul", wide, wide)
+            run.run("aten::mul", wide, wide)
+        run.run("aten::tanh_backward", wide, wide)
+
+    return layer
+
+
+def test_the_products_of_a_second_derivative_are_no_gate() -> None:
+    """Autograd writes them for a gradient that is differentiated again."""
+    (row,) = found(RULE, chains.program(derivative_of("aten::mul")).trace())
+    assert row.events == 4 * 6
+    assert found(RULE, chains.program(derivative_of("aten::tanh_backward")).trace()) == []
+
+
+def test_a_backend_of_its_own_may_have_no_fused_kernel() -> None:
+    run = chains.program(chains.gate)
+    (known,), (row,) = found(RULE, run.trace()), found(RULE, run.trace(known=(GENERIC,)))
+    assert row.saving_ns == known.saving_ns
+    assert known.saving_low_ns is not None
+    assert known.saving_low_ns > 0
+    assert row.saving_low_ns == 0
+    assert (known.confidence, row.confidence) == ("high", "low")

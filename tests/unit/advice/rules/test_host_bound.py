@@ -29,3 +29,37 @@ def test_a_busy_device_is_fine() -> None:
 
 def test_a_few_activities_are_no_program() -> None:
     assert found(RULE, program(host_us=100, count=10).trace()) == []
+
+
+def kept_up(idle_us: list[float], kernels: list[int] | None = None) -> Program:
+    """Build steps of a device that the host keeps up with, but for so much in each."""
+    run = Program()
+    for step, idle in enumerate(idle_us):
+        with run.step():
+            for number in range(60 if kernels is None else kernels[step]):
+                late = max(run.device - run.now, 0) + idle if number == 30 and idle else 0
+                run.op("aten::mm", 10 + late, kernel=100)
+            run.now = max(run.now, run.device - 500)
+    return run
+
+
+def test_a_host_that_one_step_held_up_launches_fast_enough() -> None:
+    """A host that launches too slowly is late in each step."""
+    assert found(RULE, kept_up([3000, 0, 0, 0]).trace()) == []
+    assert found(RULE, kept_up([0, 0, 3000]).trace()) == []
+
+
+def test_steps_give_no_more_than_a_usual_one() -> None:
+    (row,) = found(RULE, kept_up([900, 6000, 900, 900]).trace())
+    assert row.saving_ns == pytest.approx(4 * 900_000, rel=0.05)
+
+
+def test_steps_with_other_work_are_no_measure_of_each_other() -> None:
+    """Each third step updates the weights, and the device waits in it."""
+    steps, work = [0.0, 0.0, 3000.0] * 3, [60, 60, 90] * 3
+    (row,) = found(RULE, kept_up(steps, work).trace())
+    assert row.saving_ns == pytest.approx(3 * 3_000_000, rel=0.05)
+
+
+def test_two_steps_do_not_show_what_is_usual() -> None:
+    assert len(found(RULE, kept_up([3000, 0]).trace())) == 1

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules import blocked_call
 from tb_privateuse1.advice.rules.item_sync import RULE
 from tests.support.program import Program, found
 
@@ -44,3 +46,40 @@ def test_item_of_a_host_tensor_waits_for_nothing() -> None:
                 run.op("aten::_local_scalar_dense", 2)
             run.rest(500)
     assert found(RULE, run.trace()) == []
+
+
+def read_late(*delays_us: int) -> Program:
+    """Return steps that read a number behind each operator; and by when each read is late."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for delay in delays_us:
+                run.op("aten::mm", 10, kernel=300)
+                with run.around("aten::item"), run.around("aten::_local_scalar_dense"):
+                    run.copy("DtoH", 2)
+                    run.rest(delay)
+                    run.events[-1]["dur"] += delay
+                run.rest(200)
+            run.op("aten::mm", 10, kernel=300)
+    return run
+
+
+def saved(program: Program) -> tuple[int, int]:
+    """Return what the reads save, and the upper end."""
+    advice = advise(program.trace(), rules=(RULE, blocked_call.RULE))
+    ranges = [(row.saving_ns or 0, row.saving_high_ns or 0) for row in advice.rows]
+    return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+
+
+def test_a_thread_that_was_held_up_behind_most_reads_is_no_fault_of_them() -> None:
+    """The numbers had long been there: the quick reads tell what a wait costs."""
+    quick, high = saved(read_late(5, 5, 5, 5, 5))
+    assert 0 < quick < high
+    held, of_all = saved(read_late(5, 1500, 5, 1000, 1200))
+    assert 0.3 * quick < held < quick
+    assert held < of_all < 2 * quick
+
+
+def test_reads_that_all_return_late_are_found() -> None:
+    """As slow calls of a driver: what is usual is no thread that was held up."""
+    assert saved(read_late(2000, 2000, 2000, 2000, 2000))[0] > 4 * 5 * 1_900_000

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.advice.rules.repeated_passes import RULE
-from tests.support.autograd import ENGINE, TrainingProgram
-from tests.support.autograd import steps as on_device
+from tests.support.autograd import ENGINE
 from tests.support.program import Program, found
 from tests.support.sized import FP32, full, recorded
 
@@ -258,6 +257,42 @@ def test_passes_that_need_each_other_or_differ(body: Callable[[Host], None]) -> 
     assert found(RULE, steps(body).trace()) == []
 
 
+def reading_words(run: Host) -> None:
+    """Run a module on 12 words, which are whole numbers."""
+    with run.model():
+        run.op("aten::embedding", 20, **recorded(full(99, 64, dtype=FP32), ((1, 12), "long int")))
+        run.layer(12, 64, 128)
+
+
+def embedding(run: Host) -> None:
+    """Passages of words one by one: the vector of each is divided by its norm."""
+    vector, vectors = (full(*shape, dtype=FP32) for shape in ((1, 128), (1, 12, 128)))
+    for _ in range(8):
+        reading_words(run)
+        run.op("aten::mean", 20, **recorded(vectors, "[1]", "False", ""))
+        run.op("aten::linalg_vector_norm", 20, **recorded(vector, "2", "[1]", "True", ""))
+        run.work("aten::clamp_min", (1, 1))
+        run.work("aten::expand_as", (1, 1), (1, 128))
+        run.work("aten::div", (1, 128), (1, 128))
+
+
+def choosing(run: Host) -> None:
+    """The next words are the ones that are nearest, by a norm of unknown size."""
+    vectors = full(12, 128, dtype=FP32)
+    for _ in range(8):
+        reading_words(run)
+        run.work("aten::sub", (12, 128), (12, 128))
+        run.op("aten::linalg_vector_norm", 20, **recorded(vectors, "2", "[1]", "False", ""))
+        run.work("aten::argsort", (12,))
+
+
+def test_numbers_that_are_none_of_words_are_not_the_next_words() -> None:
+    """The size of a norm is not recorded; but it has no whole numbers, and nothing orders them."""
+    (row,) = found(RULE, steps(embedding).trace())
+    assert "Encoder is called 8 times in a row" in row.title
+    assert found(RULE, steps(choosing).trace()) == []
+
+
 def test_an_input_that_is_new_each_time_is_no_state() -> None:
     """A module that first scales what it reads has results of its input's size."""
 
@@ -302,78 +337,6 @@ def test_a_pass_without_gradients_may_be_of_another_input() -> None:
     assert "runs again" not in row.title
     (row,) = found(RULE, steps(lambda run: again(run, trained=False)).trace())
     assert "runs again" not in row.title
-
-
-ROWS, WIDTHS = 16, (1024, 512, 256)
-
-
-def apart(
-    run: TrainingProgram,
-    widths: tuple[int, ...] = WIDTHS,
-    between: Callable[[TrainingProgram], None] | None = None,
-    names: tuple[str, ...] = ("Net_0", "Net_0"),
-    rows: int = ROWS,
-    trained: bool = True,
-) -> None:
-    """Call a model on views of a batch, on a device, and train with all results."""
-    layers = []
-    for i, name in enumerate(names):
-        if between and i:
-            between(run)
-        run.rest(1)
-        with run.frame("train.py(9): step"):
-            run.rest(1)
-            with run.frame(f"nn.Module: {name}"):
-                run.rest(1)
-                layers += run.forward(rows, *widths)
-                run.rest(1)
-    if trained:
-        run.backward(layers)
-        run.optimize((1024, 512), (512, 256))
-        run.reset()
-
-
-def scaled(run: TrainingProgram) -> None:
-    """Look at the first result: it has not the size of an input."""
-    run.run("aten::mul", full(ROWS, 256, dtype=FP32), "2")
-
-
-@pytest.mark.parametrize("between", [None, scaled])
-def test_views_on_a_device(between: Callable[[TrainingProgram], None] | None) -> None:
-    before = on_device(lambda run: apart(run, between=between))
-    after = on_device(lambda run: apart(run, names=("Net_0",), rows=2 * ROWS))
-    (row,) = found(RULE, before.trace())
-    assert "Net is called 2 times in a row" in row.title
-    assert row.confidence == "medium"
-    gain_ns = 1000 * (before.now - after.now)
-    assert row.saving_ns is not None
-    assert row.saving_high_ns is not None
-    assert 0.3 * gain_ns < row.saving_ns < row.saving_high_ns
-    assert row.saving_ns < 1.2 * gain_ns
-    assert found(RULE, after.trace()) == []
-
-
-def widened(run: TrainingProgram) -> None:
-    """The next input is made of the result before."""
-    run.run("aten::mm", full(ROWS, 256, dtype=FP32), full(256, 1024, dtype=FP32))
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        lambda run: apart(run, between=widened),
-        lambda run: apart(run, (512, 256, 512)),
-        lambda run: apart(run, names=("Net_0", "Net_1")),
-        lambda run: apart(run, rows=1 << 16),
-        lambda run: apart(run, trained=False),
-    ],
-    ids=[
-        "an input of the result before", "results as large as inputs", "two models", "large ones",
-        "inference, which ``weight_reads`` judges",
-    ],
-)  # fmt: skip
-def test_calls_on_a_device_that_are_no_batch(step: Callable[[TrainingProgram], None]) -> None:
-    assert found(RULE, on_device(step).trace()) == []
 
 
 def test_of_two_calls_only_one_has_gradients() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from tb_privateuse1.advice.rules.shared_inputs import RULE
 from tests.support import chains
 from tests.support.program import found
@@ -74,6 +76,42 @@ def test_summed_products_have_inputs_of_their_own() -> None:
 
     trace = chains.program(cell, layers=2).trace(deviceProperties=H100)
     assert found(RULE, trace) == []
+
+
+@pytest.mark.parametrize("copies", [False, True], ids=["device", "host"])
+def test_a_state_that_decays_has_an_input_of_its_own(copies: bool) -> None:
+    """A neuron's charge is scaled before what it hears is added; then its head reads it.
+
+    On a host, torch copies the factor into a tensor without dimensions.
+    """
+
+    def neuron(run: SizedProgram) -> None:
+        for _ in range(20):
+            run.product(ROWS, WIDTH, WIDTH, slow=4)
+            run.product(ROWS, WIDTH, WIDTH, slow=4)
+            if copies:
+                run.run("aten::copy_", full(), full(), "False")
+            run.run("aten::mul", full(ROWS, WIDTH), "0.9")
+            run.run("aten::add", full(ROWS, WIDTH), full(ROWS, WIDTH), "1")
+            run.product(ROWS, WIDTH, 256, slow=4)
+
+    trace = chains.program(neuron, layers=2).trace(deviceProperties=H100)
+    assert found(RULE, trace) == []
+
+
+def test_query_key_and_value_are_found_ahead_of_a_scale() -> None:
+    """What is added behind a scale has another size: a bias, or what a head needs."""
+
+    def layer(run: SizedProgram) -> None:
+        for _ in range(20):
+            run.run("aten::layer_norm", full(ROWS, WIDTH))
+            for _ in range(3):
+                run.product(ROWS, WIDTH, WIDTH, slow=4)
+            run.run("aten::mul", full(ROWS, WIDTH), "0.125")
+            run.run("aten::add", full(ROWS, WIDTH), full(1, WIDTH), "1")
+
+    trace = chains.program(layer, layers=2).trace(deviceProperties=H100)
+    assert len(found(RULE, trace)) == 1
 
 
 def test_the_products_of_gradients_have_inputs_of_their_own() -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rules.side_work import RULE
+from tb_privateuse1.trace.model import NONE
 from tests.support.autograd import HostTraining, TrainingProgram
 from tests.support.program import found
 from tests.support.sized import FP32, full, recorded
 
 WIDTHS = (64,) * 11
 WEIGHT = full(64, 64, dtype=FP32)
+MODEL = "Net_0"
 
 
 Work = Callable[[TrainingProgram], None]
@@ -31,7 +35,8 @@ def train(
         with run.step(), run.frame("train.py(3): step"):
             run.rest(1)
             ahead(run)
-            layers = run.forward(256, *WIDTHS)
+            with run.frame(f"nn.Module: {MODEL}"):
+                layers = run.forward(256, *WIDTHS)
             run.backward(layers)
             between(run)
             run.optimize(*[(64, 64)] * 10)
@@ -81,6 +86,22 @@ def test_a_pass_without_a_backward_pass_is_validation(device: bool) -> None:
     assert "without gradients" in row.title
     assert str(row.where) == "validate (train.py:30)"
     assert row.saving_share == pytest.approx(1 - after.now / before.now, rel=0.15)
+
+
+@pytest.mark.parametrize(("model", "findings"), [(MODEL, 1), ("Teacher_0", 0)])
+def test_without_shapes_a_pass_is_known_by_its_module(model: str, findings: int) -> None:
+    """A module through which no backward pass goes may be another one than is trained."""
+
+    def passes(run: TrainingProgram) -> None:
+        with run.frame("train.py(30): validate"), run.frame(f"nn.Module: {model}"):
+            for _ in range(10):
+                run.matrix(256, 64, 64)
+
+    trace = train(passes).trace()
+    unknown = np.full(len(trace.ops), NONE, np.int32)
+    rows = found(RULE, replace(trace, ops=replace(trace.ops, shapes=unknown, dtypes=unknown)))
+    assert len(rows) == findings
+    assert all("without gradients" in row.title for row in rows)
 
 
 def test_averages_of_weights_are_found_with_one_call_for_all() -> None:

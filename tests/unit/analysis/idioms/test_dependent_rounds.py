@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -107,3 +108,48 @@ def converted(run: SizedProgram) -> None:
 @pytest.mark.parametrize("body", [shortest_paths, checked_paths, recurrent, cut_off, converted])
 def test_a_state_is_carried_on(body: Callable[[SizedProgram], None]) -> None:
     assert independent(body) == [False, False]
+
+
+FOUND, AS_FOUND = full(16, 16, dtype="long int"), full(16, 16, dtype="bool")
+
+
+def pictures(run: SizedProgram, *, keeps: bool = False) -> None:
+    """A metric by picture and class, of two tensors in turn: a sum casts its truth values.
+
+    Or each class is what the one before has kept in whole numbers.
+    """
+    run.run("aten::mul", FOUND, FOUND)
+    for _ in range(2):
+        run.op("aten::unbind", 1, **recorded(full(8, 16, 16, dtype="long int"), "0"))
+    for _ in range(8):
+        for kind in range(5):
+            for _ in range(2):
+                run.run("aten::eq", FOUND, str(kind))
+            run.run("aten::__and__", AS_FOUND, AS_FOUND)
+            with run.around("aten::to" if keeps else "aten::sum", **recorded(AS_FOUND, "")):
+                run.run("aten::copy_", FOUND, AS_FOUND, "False")
+                if not keeps:
+                    run.run("aten::fill_", full(dtype="long int"), "0")
+    run.run("aten::mean", full(8, 5, dtype=FP32), "[0]", "False", "")
+
+
+def test_parts_of_two_tensors_are_the_items_of_one_loop() -> None:
+    """Its rounds are the outer ones, though the inner ones are as equal."""
+    assert independent(pictures) == [True, True]
+    assert independent(partial(pictures, keeps=True)) == [False, False]
+
+
+def masked_cells(run: SizedProgram) -> None:
+    """A cell that keeps its state where a sequence has ended: inputs and masks in turn."""
+    run.op("aten::unbind", 1, **recorded(full(8, 4, 64, dtype=FP32), "0"))
+    run.op("aten::unbind", 1, **recorded(full(8, 4, 1, dtype="bool"), "0"))
+    state = full(4, 64, dtype=FP32)
+    for _ in range(8):
+        run.run("aten::add", state, state, "1")
+        run.run("aten::tanh", state)
+        run.run("aten::where", full(4, 1, dtype="bool"), state, state)
+    run.run("aten::mean", state, "[0]", "False", "")
+
+
+def test_a_state_between_parts_of_two_tensors_is_needed() -> None:
+    assert independent(masked_cells) == [False, False]

@@ -80,8 +80,7 @@ export const advice = {
   nothing: "No issues found.",
   fine: "Checked and fine",
   open: "No remedy known",
-  nothingBy: (looked: number, silent: number) =>
-    `${plural(looked, "check")} found nothing worth half a percent of the time${silent > 0 ? `; ${count(silent)} skipped: missing data` : ""}.`,
+  nothingBy: (looked: number) => `${plural(looked, "check")} found nothing worth half a percent of the time.`,
   noSaving: "No saving is known",
   savingOf: (saving: string, whole: string, isNet: boolean) =>
     `${saving} of ${whole}${isNet ? " without the profiler's own time" : ""}`,

@@ -71,8 +71,7 @@ export const advice: Translation<typeof english.advice> = {
   nothing: "没有发现需要改进之处。",
   fine: "已检查，没有问题",
   open: "没有已知的改进办法",
-  nothingBy: (looked, silent) =>
-    `${count(looked)} 条规则没有发现值得改进（超过时间的 0.5 %）之处${silent > 0 ? `；${count(silent)} 条无法检查：采集中缺少所需的数据` : ""}。`,
+  nothingBy: (looked) => `${count(looked)} 条规则没有发现值得改进（超过时间的 0.5 %）之处。`,
   noSaving: "没有已知的可节省时间",
   savingOf: (saving, whole, isNet) => `${saving}，共 ${whole}${isNet ? "（不含 profiler 自身的时间）" : ""}`,
   fix: "如何改进",
