@@ -41,6 +41,9 @@ _CACHED = 3
 """Operators of a chain on a host that count as none. What one writes the next finds in the
 processor's cache, and a residual sum, an activation and a reduction are in every network."""
 
+_USUAL = 3.0
+"""Times of the median of calls. A cold cache makes a call about twice as long."""
+
 _LONGEST_LIST = 12
 """Operators that a sentence names: it stays readable."""
 
@@ -130,17 +133,27 @@ def removal(case: RuleContext, found: Fusion) -> Scope:
 def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
     """Return the chains of some idioms that save time and are the model's own, or None."""
     found = chains_of(case.trace)
+    chosen = of_model(case, found, *idioms)
+    return fuse_chosen(case, found, chosen, found.table.fused_ns) if chosen.any() else None
+
+
+def of_model(case: RuleContext, found: Chains, *idioms: str) -> Bools:
+    """Return by chain whether it is of some idioms, saves time, and is the model's own."""
     chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
     if not chosen.any():
-        return None
+        return chosen
     chosen &= ~of_single_calls(case.trace, found)
     chosen &= loss_tails(case.trace).loss[found.table.first] < 0  # a loss is one finding
     chosen &= parameter_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors
     if case.is_host:
         chosen &= found.table.nodes > _CACHED
+    return chosen
+
+
+def fuse_chosen(case: RuleContext, found: Chains, chosen: Bools, fused_ns: I64) -> Fusion | None:
+    """Return what fusing some chains takes away, by the time of each as one operator."""
     group = np.where(lookup(chosen, found.chain, False), found.chain, -1)
-    table = found.table
-    return fuse(case, found.graph, group, table.duration_ns, table.fused_ns)
+    return fuse(case, found.graph, group, found.table.duration_ns, fused_ns)
 
 
 def _inside_composites(case: RuleContext, found: Chains) -> Bools:
@@ -152,11 +165,34 @@ def _inside_composites(case: RuleContext, found: Chains) -> Bools:
 
 def _but_one(case: RuleContext, graph: Graph, group: I64) -> I64:
     """Return the outermost operators of all nodes of each chain but the one of most device time."""
+    nodes = _all_but_one(graph, group)
+    return np.unique(_outermost_alone(case, graph, graph.nodes.op[nodes].astype(np.int64)))
+
+
+def _all_but_one(graph: Graph, group: I64) -> I64:
+    """Return the nodes of each chain but the one of most device time."""
     nodes = np.flatnonzero(group >= 0)
     order = np.lexsort((graph.nodes.duration_ns[nodes], group[nodes]))
     last = ends_run(group[nodes][order])
-    rows = graph.nodes.op[nodes[order[~last]]].astype(np.int64)
-    return np.unique(_outermost_alone(case, graph, rows))
+    return nodes[order[~last]]
+
+
+def launching_ns(case: RuleContext, found: Chains) -> I64:
+    """Return by chain the time of all operators but one beyond the work of their nodes.
+
+    It is at most some times the median of operators of a name, whatever their sizes: the rest is
+    time in which the machine ran something else.
+    """
+    nodes, ops = _all_but_one(found.graph, found.chain), case.trace.ops
+    outer = _outermost_alone(case, found.graph, found.graph.nodes.op[nodes].astype(np.int64))
+    beyond = ops.end_ns[outer] - ops.start_ns[outer] - found.graph.nodes.duration_ns[nodes]
+    beyond = np.maximum(beyond, 0)
+    _, name = groupby.group_rows(ops.name[outer])
+    order = np.lexsort((beyond, name))
+    count = np.bincount(name)
+    middle = np.cumsum(count) - count + (count - 1) // 2
+    most = np.rint(_USUAL * beyond[order][middle]).astype(np.int64)[name]
+    return groupby.sums(found.chain[nodes], np.minimum(beyond, most), len(found.table))
 
 
 def _outermost_alone(case: RuleContext, graph: Graph, rows: I64) -> I64:

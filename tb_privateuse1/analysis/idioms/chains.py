@@ -8,20 +8,33 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms import norms
 from tb_privateuse1.analysis.idioms.data_flow import Flow, Links, components, flow_of
-from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import (
+    by_vectors,
+    host_passes,
+    moved_bytes,
+    reachable,
+)
 from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Members
-from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph, operators_named
+from tb_privateuse1.analysis.idioms.nodes import (
+    COPY,
+    ELEMENTWISE,
+    Graph,
+    graph,
+    operators_named,
+)
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
 from tb_privateuse1.analysis.operators.module_of import forward_operators
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import latest_before, lookup
 from tb_privateuse1.trace.groupby import LAST, maxima, minima, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I8, I64, Bools, Table
+from tb_privateuse1.trace.table import F64, I8, I64, Bools, Table
 
 _NEAR = 6
 """Nodes between an activation and the product with it: the other product's kernels."""
+_TOUCHED = 3.0
+"""Times of a pass that a copy takes at most. Cold caches double it; pages took 10 to 200 times."""
 _MANY = 3
 """Nodes of a chain whose sizes are unknown: two may be independent of each other."""
 
@@ -186,7 +199,7 @@ def _priced(
     sized = known & (rate is not None)
     one_pass = _time_of(outside, rate)
     longest = maxima(chain, nodes.duration_ns, count)
-    own = sums(found.reads.node, found.reads.bytes, len(nodes)) + nodes.written_bytes
+    own = moved_bytes(found)
     rest = np.maximum(nodes.duration_ns - _time_of(own, rate), nodes.shortest_ns // 2)
     beyond = maxima(chain, rest, count)
     fused = np.where(sized, np.maximum(one_pass, beyond), longest)
@@ -245,3 +258,47 @@ def _outermost_call(trace: Trace, rows: I64) -> I64:
         further = call_tree.around(ops.parent, outer, own)
         found = np.where(further >= 0, further, found)
     return found
+
+
+def compiled_on_host(trace: Trace, found: Chains) -> I64:
+    """Return the time of each chain as compiled code of a host.
+
+    It is one pass over what the chain reads and writes from outside, and all of the arithmetic that
+    takes longer than memory: exponentials, reductions. A processor does not do these at once.
+    Without sizes, the chain's longest operator with little arithmetic is the pass.
+    """
+    nodes, table = found.graph.nodes, found.table
+    cheap, count = by_vectors(trace), len(found.table)
+    written = maxima(found.chain, nodes.written_bytes, count)
+    longest = maxima(np.where(cheap, found.chain, -1), nodes.duration_ns, count)
+    own_pass = np.append(longest, 0)[found.chain]
+    one_pass = longest
+    passes = host_passes(trace)
+    if passes is not None:
+        # What a busy machine makes of passes hides no arithmetic.
+        moved = passes.time_ns(nodes.written_bytes, moved_bytes(found.graph), passes.fast)
+        own_pass = np.where(nodes.known, moved, own_pass)
+        outside = passes.time_ns(written, table.external_bytes, passes.usual)
+        one_pass = np.where(table.sized, outside, longest)
+    # A copy or a fill that takes far longer touches new memory, which compiled code does as well.
+    hidden = np.where(nodes.role == COPY, _TOUCHED * own_pass, nodes.duration_ns)
+    beyond = np.maximum(nodes.duration_ns - np.where(cheap, hidden, own_pass), 0)
+    beyond = np.rint(beyond * _times_compiled(found)).astype(np.int64)
+    taken: I64 = np.minimum(one_pass + sums(found.chain, beyond, count), table.duration_ns)
+    return taken
+
+
+def _times_compiled(found: Chains) -> F64:
+    """Return by node how often compiled code computes each element of its result.
+
+    Where a later result is larger, its loop computes a smaller one anew for each of its elements.
+    Only reductions have loops of their own.
+    """
+    nodes = found.graph.nodes
+    order = np.lexsort((-np.arange(len(nodes)), found.chain))
+    written = np.maximum(nodes.written_bytes[order], 1)
+    later = np.empty(len(nodes), np.int64)
+    later[order] = intervals.running_max(written, found.chain[order])
+    again = (nodes.role == ELEMENTWISE) & nodes.known & (found.chain >= 0)
+    times: F64 = np.where(again, later / np.maximum(nodes.written_bytes, 1), 1.0)
+    return times

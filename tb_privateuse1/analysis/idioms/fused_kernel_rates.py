@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, graph
+from tb_privateuse1.analysis.idioms.nodes import CAST, COPY, ELEMENTWISE, FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tb_privateuse1.analysis.roofs.best_rates import best_rate, best_roofs
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import DeviceRates, device_rates
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.device_times import is_on_host_alone
-from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import F64, I64, Bools
 
 _OF_DATA_SHEET = 0.9
 """The share of the printed bandwidth that copies reach on most devices (BabelStream)."""
@@ -138,3 +141,87 @@ def time_of(trace: Trace, rows: I64) -> I64:
     owner = lookup(around, kernels.op, NONE)
     found: I64 = groupby.sums(owner, kernels.end_ns - kernels.start_ns, len(ops))[rows]
     return found
+
+
+_BY_VECTORS = (
+    "__and__", "__or__", "__xor__", "abs", "add", "addcdiv", "addcmul", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "clamp", "clamp_max", "clamp_min", "div", "eq",
+    "ge", "gt", "le", "lerp", "logical_and", "logical_not", "logical_or", "lt", "masked_fill",
+    "maximum", "minimum", "mul", "ne", "neg", "reciprocal", "relu", "rsqrt", "rsub",
+    "sigmoid_backward", "sign", "sqrt", "square", "sub", "tanh_backward", "threshold",
+    "threshold_backward", "where",
+)  # fmt: skip
+"""Reduced names of operators that a processor's vector units do faster than memory delivers."""
+
+
+_POWER = 32
+"""Exponents below it are products in torch's compiler (torch/_inductor/lowering.py)."""
+
+
+class HostPasses(Struct, frozen=True, eq=False):
+    """The time of a pass through a host's memory by the bytes of its result, which caches limit."""
+
+    written: F64
+    """The logarithms of the sizes of results, in order."""
+    usual: F64
+    """The logarithm of the ns of each moved byte, by size: the median of calls."""
+    fast: F64
+    """That of the fastest quarter of calls."""
+
+    def time_ns(self, written_bytes: I64, moved_bytes: I64, pace: F64) -> I64:
+        """Return the time of passes that write results of a size and move bytes in all."""
+        at = np.log(np.maximum(written_bytes, 1))
+        each = np.exp(np.interp(at, self.written, pace))
+        time: I64 = np.rint(each * np.maximum(moved_bytes, 0)).astype(np.int64)
+        return time
+
+
+@memoize
+def host_passes(trace: Trace) -> HostPasses | None:
+    """Return the pace of the operators whose arithmetic memory hides; None without any.
+
+    It is that of the calls with results of a size. A first touch of memory is part of it: a fused
+    operator's result is new as well.
+    """
+    found = graph(trace)
+    nodes = found.nodes
+    rows = np.flatnonzero(by_vectors(trace) & nodes.known & (nodes.written_bytes > 0))
+    moved = moved_bytes(found)[rows]
+    if not len(rows):
+        return None
+    pace = np.log(np.maximum(nodes.duration_ns[rows], 1) / moved)
+    size = nodes.written_bytes[rows]
+    order = np.lexsort((pace, size))
+    sizes, count = np.unique(size, return_counts=True)
+    first, pace = np.cumsum(count) - count, pace[order]
+    return HostPasses(np.log(sizes), pace[first + (count - 1) // 2], pace[first + (count - 1) // 4])
+
+
+@memoize
+def by_vectors(trace: Trace) -> Bools:
+    """Return by node whether memory hides its arithmetic on a host.
+
+    Powers of few whole numbers are products in compiled code.
+    """
+    found = graph(trace)
+    role = found.nodes.role
+    cheap: Bools = (role == ELEMENTWISE) & found.named(*_BY_VECTORS)
+    powers = np.flatnonzero((role == ELEMENTWISE) & found.named("pow"))
+    first, kind = group_rows(found.nodes.call[powers])
+    whole = [_is_whole_power(trace, row) for row in found.nodes.op[powers[first]].tolist()]
+    cheap[powers] = np.array(whole, np.bool_)[kind]
+    cheap |= (role == COPY) | (role == CAST)
+    return cheap
+
+
+def _is_whole_power(trace: Trace, row: int) -> bool:
+    call = read_call(trace, row)
+    exponent = "" if call is None else call.value(1)
+    return re.fullmatch(r"-?\d{1,2}(\.0*)?", exponent) is not None and abs(float(exponent)) < _POWER
+
+
+def moved_bytes(found: Graph) -> I64:
+    """Return by node the bytes that it reads and writes."""
+    nodes, reads = found.nodes, found.reads
+    moved: I64 = sums(reads.node, reads.bytes, len(nodes)) + np.maximum(nodes.written_bytes, 0)
+    return moved
