@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 import msgspec
@@ -55,6 +56,13 @@ class RecordedPages(Struct, frozen=True):
     page_ns: int
     allocator: str | None = None
     usual: UsualPages | None = None
+    settings: Mapping[str, str] = {}
+
+    @property
+    def gives_back(self) -> bool:
+        """Return whether the C library is known to give freed memory back, as nobody set it."""
+        is_set = any("THRESHOLD" in name or "trim" in text for name, text in self.settings.items())
+        return (self.allocator or "").startswith("glibc") and not is_set
 
     def again(self, steps: int) -> float:
         """Return the pages of all recorded ``steps`` that were mapped and did not stay.
