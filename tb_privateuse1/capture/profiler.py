@@ -19,8 +19,8 @@ from tb_privateuse1.capture.calibration.calibration import Calibration, calibrat
 from tb_privateuse1.capture.calibration.queue_costs import plant_test
 from tb_privateuse1.capture.garbage_collections import GarbageCollections
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
+from tb_privateuse1.capture.limits.process_use import MEMORY_PAGES, MemoryPages, host
 from tb_privateuse1.capture.limits.window_limits import WindowLimits
-from tb_privateuse1.capture.memory_pages import MEMORY_PAGES, MemoryPages
 from tb_privateuse1.capture.native_probe import has_device_activity
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
@@ -156,7 +156,7 @@ class DeviceProfiler(torch_profile):
     def start_trace(self) -> None:
         """Start recording; name backend and rank, and wait for what was queued before."""
         self._limits.start(self, self._cycle)  # not while Python's calls are recorded
-        self._pages.prepare()
+        host()
         functions = user_functions() if self.with_stack else None
         super().start_trace()
         if functions is not None:
@@ -359,9 +359,8 @@ class DeviceProfiler(torch_profile):
 
     def _add_costs(self) -> None:
         """Say in the trace what steps took, in time and in pages, while that can be added."""
-        pages = self._pages.facts()
-        if pages is not None:
-            self.add_metadata_json(MEMORY_PAGES, json.dumps(pages))
+        if self._pages.facts is not None:
+            self.add_metadata_json(MEMORY_PAGES, json.dumps(self._pages.facts))
         costs = self._times.take()
         if costs is not None and self._plan.device:
             self.add_metadata_json(FACTS, json.dumps(costs))

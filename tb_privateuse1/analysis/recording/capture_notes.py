@@ -11,7 +11,7 @@ from msgspec import Struct
 from tb_privateuse1.trace.model import Trace
 
 PAGES = "memory_pages"
-"""Of ``capture/memory_pages.py``."""
+"""Of ``capture/limits/process_use.py``."""
 KEPT_BYTES = 128 << 10
 """Blocks from here on may be given back when they are freed: the least that glibc's
 M_MMAP_THRESHOLD and M_TRIM_THRESHOLD begin with (mallopt(3))."""

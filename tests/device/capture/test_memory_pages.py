@@ -10,8 +10,8 @@ import pytest
 from torch.profiler.profiler import ProfilerAction
 
 from tb_privateuse1 import capture as package
-from tb_privateuse1.capture import memory_pages as capture
-from tb_privateuse1.capture.memory_pages import MemoryPages
+from tb_privateuse1.capture.limits import process_use as capture
+from tb_privateuse1.capture.limits.process_use import MemoryPages, host
 from tests.support.capture import read, train, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
@@ -31,11 +31,11 @@ def touch() -> None:
 
 def test_new_pages_are_counted_and_do_not_stay() -> None:
     pages = MemoryPages()
-    pages.prepare()
+    host()
     pages.start()
     touch()
     pages.stop()
-    noted = pages.facts()
+    noted = pages.facts
     assert noted is not None
     assert PAGES <= noted["thread_faults"] <= noted["faults"] < 2 * PAGES
     assert noted["growth_bytes"] < PAGES * mmap.PAGESIZE / 2
@@ -55,13 +55,13 @@ def test_steps_without_a_recording_are_counted_but_for_the_first() -> None:
     touch()
     pages.end_step(ProfilerAction.RECORD)
     pages.stop()
-    noted = pages.facts()
+    noted = pages.facts
     assert noted is not None
     assert noted["usual"]["steps"] == 2
     assert 2 * PAGES <= noted["usual"]["faults"] < 3 * PAGES
     pages.start()
     pages.stop()
-    again = pages.facts()
+    again = pages.facts
     assert again is not None
     assert again["usual"]["steps"] == 0
 
@@ -71,7 +71,7 @@ def test_a_system_that_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = MemoryPages()
     pages.start()
     pages.stop()
-    assert pages.facts() is None
+    assert pages.facts is None
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,16 @@ def test_the_library_that_allocates(
     maps = tmp_path / "maps"
     maps.write_text(f"7f00-7f01 r-xp 00000000 00:00 1 /usr/lib/{library}\n7f02-7f03 rw-p 0 0 0\n")
     monkeypatch.setattr(capture, "_MAPS", maps)
-    assert capture._allocator.__wrapped__() == name
+    assert capture._allocator() == name
 
 
 def test_a_recording_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MALLOC_ARENA_MAX", "2")
+    host.cache_clear()
     handler = package.tensorboard_trace_handler(str(tmp_path))
     train(package.profile, on_trace_ready=handler)
     noted = read(written(tmp_path)[-1])["memory_pages"]
     assert noted["settings"]["MALLOC_ARENA_MAX"] == "2"
     assert noted["usual"]["steps"] >= 1
     assert noted["page_ns"] > 0
+    host.cache_clear()

@@ -102,7 +102,7 @@ def test_new_pages_that_cost_more_than_the_fills(
 ) -> None:
     """As in ``benchmarks/tried/zeroed.py``, which dropped gradients make slower."""
     run = Program()
-    gradient = {"Input Dims": [[512, 512]], "Input type": ["float"]}
+    gradient: dict[str, Any] = {"Input Dims": [[512, 512]], "Input type": ["float"]}
     for _ in range(3):
         with run.step():
             run.op("aten::mm", 1000)
