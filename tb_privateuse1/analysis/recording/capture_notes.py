@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tb_privateuse1.trace.model import Trace
 
-PAGES = "memory_pages"
+_PAGES = "memory_pages"
 """Of ``capture/limits/process_use.py``."""
 KEPT_BYTES = 128 << 10
 """Blocks from here on may be given back when they are freed: the least that glibc's
@@ -101,27 +101,31 @@ class RecordedPages(Struct, frozen=True):
         return max(spent_ns / max(had_ns, 1), 1.0)
 
 
+_OF_THREADS = msgspec.json.Decoder(RecordedThreads)
+_OF_PAGES = msgspec.json.Decoder(RecordedPages)
+
+
 def recorded_threads(trace: Trace) -> RecordedThreads | None:
     """Return the threads; None without an entry, and with a damaged one."""
-    found = _noted(trace, _THREADS, RecordedThreads)
+    found = _noted(trace, _THREADS, _OF_THREADS)
     return found if found and min(found.intra_op, found.processors or 1) > 0 else None
 
 
 def recorded_pages(trace: Trace) -> RecordedPages | None:
     """Return the pages; None without an entry, where the system did not tell, and if damaged."""
-    found = _noted(trace, PAGES, RecordedPages)
+    found = _noted(trace, _PAGES, _OF_PAGES)
     if found is None or found.page_bytes <= 0 or found.page_ns <= 0:
         return None
     times = found.thread_user_ns, found.thread_system_ns
     return found if min(found.faults, found.thread_faults, *times) >= 0 else None
 
 
-def _noted(trace: Trace, wanted: str, kind: type[_Noted]) -> _Noted | None:
+def _noted(trace: Trace, wanted: str, decoder: msgspec.json.Decoder[_Noted]) -> _Noted | None:
     keys, values = trace.metadata.key.tolist(), trace.metadata.value.tolist()
     for key, value in zip(keys, values, strict=True):
         if trace.text(key) == wanted:
             try:
-                return msgspec.json.decode(trace.text(value), type=kind)
+                return decoder.decode(trace.text(value))
             except msgspec.MsgspecError:
                 return None
     return None
