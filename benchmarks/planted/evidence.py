@@ -52,6 +52,9 @@ FURTHER: dict[str, Evidence] = {
     "torch_threads": Evidence(
         "test", "tests/device/test_live_torch_threads.py", "one thread more than processors"
     ),
+    "new_pages": Evidence(
+        "test", "tests/device/test_live_new_pages.py", "sums of 48 MiB, whose memory goes back"
+    ),
     "outdone_calls": Evidence(
         "sample",
         "tests/traces/roofs/groups_of_two/before.1.pt.trace.json.gz",

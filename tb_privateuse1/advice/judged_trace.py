@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.account.class_intervals import ClassIntervals, with
 from tb_privateuse1.analysis.account.classes import NAMES, ClassName
 from tb_privateuse1.analysis.account.classification import classify_time
 from tb_privateuse1.analysis.idle import device_bound
+from tb_privateuse1.analysis.recording.capture_notes import recorded_pages
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.i18n import Text, say
@@ -34,6 +35,7 @@ Need = Literal[
     "links",
     "collectives",
     "counters",
+    "pages",
     "steady",
 ]
 """A kind of data that a rule needs in the trace."""
@@ -49,6 +51,7 @@ LACKS: dict[Need, str] = {
     "links": say("links from device activities to operators"),
     "collectives": say("collectives with their sizes"),
     "counters": say("counters of the device (clocks, power)"),
+    "pages": say("page faults of the process (record with tb_privateuse1.capture on Linux)"),
     "steady": say("a steady part (a schedule with wait and warmup)"),
 }
 """The words for each kind of data, and how to record it."""
@@ -158,6 +161,7 @@ class JudgedTrace:
             "links": bool((trace.kernels.op >= 0).any()),
             "collectives": len(trace.collectives) > 0,
             "counters": len(trace.counter_samples) > 0,
+            "pages": recorded_pages(trace) is not None,
             "steady": self.is_steady,
         }
         return frozenset(need for need, is_present in present.items() if is_present)

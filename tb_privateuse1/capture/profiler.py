@@ -19,6 +19,7 @@ from tb_privateuse1.capture.calibration.calibration import Calibration, calibrat
 from tb_privateuse1.capture.calibration.queue_costs import plant_test
 from tb_privateuse1.capture.garbage_collections import GarbageCollections
 from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
+from tb_privateuse1.capture.limits.process_use import MEMORY_PAGES, MemoryPages, host
 from tb_privateuse1.capture.limits.window_limits import WindowLimits
 from tb_privateuse1.capture.native_probe import has_device_activity
 from tb_privateuse1.capture.output_files import sidecar_path
@@ -80,6 +81,7 @@ class DeviceProfiler(torch_profile):
         self._times = StepTimes()
         self._threads = ThreadTimes()
         self._collections = GarbageCollections()
+        self._pages = MemoryPages()
         self._memory_wanted = options.get("profile_memory")
         self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
         self._options = WindowOptions(shapes_every, stacks_every)
@@ -154,6 +156,7 @@ class DeviceProfiler(torch_profile):
     def start_trace(self) -> None:
         """Start recording; name backend and rank, and wait for what was queued before."""
         self._limits.start(self, self._cycle)  # not while Python's calls are recorded
+        host()
         functions = user_functions() if self.with_stack else None
         super().start_trace()
         if functions is not None:
@@ -167,6 +170,7 @@ class DeviceProfiler(torch_profile):
             self._markers.start(self._cycle)
             self._launches.start(self._cycle)
             self._threads.start()
+        self._pages.start()
 
     def stop_trace(self) -> None:
         """Wait for what the recording launched, then stop recording.
@@ -174,6 +178,7 @@ class DeviceProfiler(torch_profile):
         Some versions of torch, and all with ``acc_events``, build their tables here, which fails
         as a whole if one row's device time cannot be read.
         """
+        self._pages.stop()
         self._collections.stop()
         if self.route == "events":
             self._threads.stop()
@@ -202,6 +207,7 @@ class DeviceProfiler(torch_profile):
         with self._without_ranges():
             super().start()
         self._primer.stepped()
+        self._pages.begin_step()
         self._times.begin()
 
     def step(self) -> None:
@@ -221,11 +227,13 @@ class DeviceProfiler(torch_profile):
     def advance(self) -> None:
         """Go on to the next step, between the ranges of the two."""
         self._times.end(self.current_action)
+        self._pages.end_step(self.current_action)
         self._primer.stepped()
         self._markers.mark(self._cycle)
         self._limits.end_step(self, self._cycle)
         with self._without_ranges():
             super().step()
+        self._pages.begin_step()
         self._times.begin()
 
     @contextmanager
@@ -350,7 +358,9 @@ class DeviceProfiler(torch_profile):
             self.add_metadata_json(METADATA, json.dumps(about))
 
     def _add_costs(self) -> None:
-        """Say in the trace how long steps took, while that can still be added."""
+        """Say in the trace what steps took, in time and in pages, while that can be added."""
+        if self._pages.facts is not None:
+            self.add_metadata_json(MEMORY_PAGES, json.dumps(self._pages.facts))
         costs = self._times.take()
         if costs is not None and self._plan.device:
             self.add_metadata_json(FACTS, json.dumps(costs))

@@ -19,8 +19,8 @@ _MOST = 200
 """A configuration has some dozens of entries."""
 _DEEPEST = 16
 """Mappings in mappings; json and the interpreter give up near 1,000."""
-_NO_PARAMETERS = ("trace_id",)
-"""Metadata that torch writes of itself: an id is another in each recording."""
+_NO_PARAMETERS = ("trace_id", "memory_pages")
+"""Metadata that torch and the capture write of themselves: they differ in each recording."""
 
 
 class RunParameter(Struct, frozen=True):

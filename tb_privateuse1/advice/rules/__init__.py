@@ -64,6 +64,7 @@ RULES: Registry[Rule] = Registry(
         "slow_products",
         "half_on_host",
         "torch_threads",
+        "new_pages",
         "weight_reads",
         "double_precision",
         "kernel_roofs",

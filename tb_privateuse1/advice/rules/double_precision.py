@@ -11,7 +11,7 @@ from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
-from tb_privateuse1.analysis.idioms.double_work import Rates, double_work
+from tb_privateuse1.analysis.idioms.number_types import Rates, double_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals

@@ -10,7 +10,7 @@ from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
-from tb_privateuse1.analysis.idioms.cpu_half_products import FAR, half_products
+from tb_privateuse1.analysis.idioms.number_types import FAR, half_products
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.i18n import join_list, say

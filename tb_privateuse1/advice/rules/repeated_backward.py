@@ -10,7 +10,7 @@ from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
-from tb_privateuse1.analysis.idioms.repeated_backward import repeated_nodes
+from tb_privateuse1.analysis.idioms.repeated_gradients import repeated_nodes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
 

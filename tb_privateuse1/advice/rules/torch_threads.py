@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
 import numpy as np
-from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.analysis.recording.capture_notes import recorded_threads
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
@@ -19,20 +18,8 @@ from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
 
-_KEY = "torch_threads"
-"""Of the capture (``capture/torch_threads.py``)."""
 _LEAST_FLOPS = 1_000_000
 """A smaller product takes a core less than 0.1 ms: threads gain little over their start."""
-
-
-class _RecordedThreads(Struct, frozen=True):
-    """Threads within an operator, and processors of this process; None if that is not known."""
-
-    intra_op: int
-    processors: int | None = None
-
-
-_DECODER = msgspec.json.Decoder(_RecordedThreads)
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -41,7 +28,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     Beside busy processes more threads make an operator slower, and the recording does not have
     what else ran on the processors.
     """
-    threads, rows = _recorded_threads(case.trace), _large_products(case.trace)
+    threads, rows = recorded_threads(case.trace), _large_products(case.trace)
     if threads is None or threads.processors is None or threads.intra_op == threads.processors:
         return
     rows = rows[case.judged[rows]]
@@ -75,19 +62,6 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         source=case.source(rows),
         lacks=case.lacks("stacks"),
     )
-
-
-def _recorded_threads(trace: Trace) -> _RecordedThreads | None:
-    """Return what the recording says; None without an entry, and with a damaged one."""
-    keys, values = trace.metadata.key.tolist(), trace.metadata.value.tolist()
-    for key, value in zip(keys, values, strict=True):
-        if trace.text(key) == _KEY:
-            try:
-                found = _DECODER.decode(trace.text(value))
-            except msgspec.MsgspecError:
-                return None
-            return found if min(found.intra_op, found.processors or 1) > 0 else None
-    return None
 
 
 def _large_products(trace: Trace) -> I64:

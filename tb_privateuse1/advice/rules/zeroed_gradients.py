@@ -9,6 +9,11 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import NOISE
+from tb_privateuse1.analysis.recording.capture_notes import (
+    KEPT_BYTES,
+    recorded_pages,
+    recorded_threads,
+)
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, UnknownWork
 from tb_privateuse1.analysis.work.calls import known_call
 from tb_privateuse1.i18n import plural, say
@@ -54,7 +59,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         if claim is None
         else say(", {share} of the time", share=percent(case.share(intervals.length(claim))))
     )
-    pages = not len(kernels) and _new_pages(case, rows)
+    own_bytes, whole_bytes = (0, 0) if len(kernels) else _gradient_bytes(case, rows)
+    pages = not len(kernels) and (2 * own_bytes > whole_bytes or not whole_bytes)
+    if claim is not None and _pages_ns(case, own_bytes) >= intervals.length(claim):
+        return
     yield RuleFinding(
         title=say(
             "Gradients are filled with zeros{cost}",
@@ -82,8 +90,23 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
 
 
-def _new_pages(case: RuleContext, fills: I64) -> bool:
-    """Return whether dropped gradients of a host may take it new pages, which the system fills."""
+def _pages_ns(case: RuleContext, own_bytes: int) -> float:
+    """Return what new pages for dropped gradients take, as the capture measured; 0 if unknown.
+
+    Threads of an operator map them beside each other. What keeps freed memory takes none.
+    """
+    pages, threads = recorded_pages(case.trace), recorded_threads(case.trace)
+    if pages is None or not pages.gives_back:
+        return 0.0
+    beside = 1 if threads is None else threads.intra_op
+    return own_bytes / pages.page_bytes * pages.page_ns / beside
+
+
+def _gradient_bytes(case: RuleContext, fills: I64) -> tuple[int, int]:
+    """Return the bytes of gradients that may have pages of their own, and of all; 0 if unknown.
+
+    The system may have to fill new pages for those of a host, once they are dropped.
+    """
     ops = case.trace.ops
     first, kind = groupby.group_rows(ops.name[fills], ops.shapes[fills], ops.dtypes[fills])
     own = whole = 0
@@ -91,12 +114,12 @@ def _new_pages(case: RuleContext, fills: I64) -> bool:
         try:
             given = known_call(case.trace, row).inputs[0]
         except (UnknownWork, IndexError):
-            return True
+            return 0, 0
         tensors = given if isinstance(given, tuple) else (given,)
         sizes = [one.stored * (ITEM_BYTES.get(one.dtype) or _FLOAT) for one in tensors if one]
-        own += calls * sum(size for size in sizes if size >= _OWN_PAGES)
+        own += calls * sum(size for size in sizes if size >= KEPT_BYTES)
         whole += calls * sum(sizes)
-    return 2 * own > whole or not whole
+    return own, whole
 
 
 def _first_additions(case: RuleContext, fills: I64) -> I64:
@@ -117,8 +140,6 @@ def _first_additions(case: RuleContext, fills: I64) -> I64:
     return np.sort(additions[np.isin(passes, passes[first])])
 
 
-_OWN_PAGES = 128 << 10
-"""Bytes from which on glibc gives freed memory back (M_MMAP_THRESHOLD in mallopt(3))."""
 _FLOAT = 4
 """Bytes of an element of a list of tensors: torch records no types of these."""
 _PAGES = say(

@@ -38,6 +38,7 @@ REMEDIES: Registry[Remedy] = Registry(
         "without_synchronize",
         "queued_launches",
         "no_anomaly_detection",
+        "kept_memory",
     ),
     "REMEDY",
 )

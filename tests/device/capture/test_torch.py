@@ -31,7 +31,7 @@ def test_a_cpu_run_writes_what_torch_writes(tmp_path: Path, zipped: bool) -> Non
     assert parts(written(ours)) == parts(written(theirs))
     assert len(written(ours)) == 2
     for left, right in zip(map(read, written(ours)), map(read, written(theirs)), strict=True):
-        assert left.keys() == {*right.keys(), "torch_threads"}
+        assert left.keys() == {*right.keys(), "torch_threads", "memory_pages"}
         names = [sorted(str(e.get("name")) for e in t["traceEvents"]) for t in (left, right)]
         assert names[0] == names[1]
     assert prof.route == "torch"

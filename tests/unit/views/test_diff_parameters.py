@@ -46,3 +46,9 @@ def test_the_id_that_torch_gives_each_recording_is_no_parameter(tmp_path: Path) 
     run(tmp_path / "base", trace_id="21AEBF22D7E4")
     run(tmp_path / "now", trace_id="452C0DD138E7")
     assert found(tmp_path) == []
+
+
+def test_the_pages_of_a_recording_are_no_parameters(tmp_path: Path) -> None:
+    run(tmp_path / "base", memory_pages={"faults": 3})
+    run(tmp_path / "now", memory_pages={"faults": 5})
+    assert found(tmp_path) == []

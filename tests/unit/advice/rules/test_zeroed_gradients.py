@@ -86,3 +86,31 @@ def test_large_gradients_of_a_host_may_cost_new_pages_instead(
     assert (row.saving_low_ns == 0) == may_vanish
     assert row.saving_high_ns > 3 * 20 * 30_000
     assert ("new pages" in row.explanation) == may_vanish
+
+
+@pytest.mark.parametrize(
+    ("page_ns", "others", "is_found"),
+    [
+        (2000, {}, False),  # 20 gradients of 256 pages: 10 ms, where the fills take 0.8
+        (100, {}, True),
+        (2000, {"allocator": "jemalloc"}, True),
+        (2000, {"settings": {"MALLOC_TRIM_THRESHOLD_": "4294967296"}}, True),
+    ],
+)
+def test_new_pages_that_cost_more_than_the_fills(
+    page_ns: int, others: dict[str, Any], is_found: bool
+) -> None:
+    """As in ``benchmarks/tried/zeroed.py``, which dropped gradients make slower."""
+    run = Program()
+    gradient: dict[str, Any] = {"Input Dims": [[512, 512]], "Input type": ["float"]}
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 1000)
+            with run.range("Optimizer.zero_grad#SGD.zero_grad"):
+                for _ in range(20):
+                    run.op("aten::zero_", 40, **gradient)
+    pages = {
+        "faults": 0, "thread_faults": 0, "thread_user_ns": 0, "thread_system_ns": 0,
+        "growth_bytes": 0, "page_bytes": 4096, "page_ns": page_ns, "allocator": "glibc 2.36",
+    }  # fmt: skip
+    assert bool(found(RULE, run.trace(memory_pages=pages | others))) == is_found

@@ -140,6 +140,15 @@ EFFECTS = {
         "calls that turn anomaly detection on, left out",
         "torch.autograd.set_detect_anomaly(False)",
     ),
+    "kept_memory": (
+        "import resource\n"
+        "for _ in range(5): torch.ones(48 << 18)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for _ in range(3): torch.ones(48 << 18)\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 1000",
+        "settings of glibc that keep freed memory",
+        "",
+    ),
     "compile": (
         f"{MODEL}model(x)",
         "torch.compile of Linear",
