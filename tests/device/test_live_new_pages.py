@@ -13,8 +13,7 @@ from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules.new_pages import RULE
 from tb_privateuse1.readers import chrome
 
-assert RULE.code is not None
-KEPT = dict(re.findall(r"(MALLOC_\w+)=(\d+)", RULE.code.after))
+KEPT = dict(re.findall(r"(MALLOC_\w+)=(\d+)", RULE.fix))
 """Freed memory stays in the process: what the rule advises."""
 SCRIPT = """
 import sys
