@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,24 @@ def test_columns_count_as_well() -> None:
 
 QUERIES, KEYS = full(ROWS, WIDTH), full(WORDS, WIDTH)
 PAIRS = full(ROWS, WORDS)
+
+
+def as_large_as_the_weight(run: SizedProgram, *, ahead: bool = True) -> None:
+    """The weight of a layer has as many elements as the scores, and is read again later."""
+    if ahead:
+        linear(run, ROWS, WORDS, 1)
+    run.product(ROWS, WIDTH, WORDS)
+    select(run, BATCH, LENGTH, WORDS)
+    choose(run)
+    run.op("aten::embedding", 5, **recorded(full(WORDS, ROWS), full(BATCH, 1, dtype="int64")))
+    linear(run, ROWS, WORDS, 1)
+
+
+def test_a_parameter_of_the_same_size_is_no_reader() -> None:
+    """What is made first, and then a layer's weight, may be its result."""
+    assert len(found(RULE, steps(as_large_as_the_weight).trace())) == 1
+    made = steps(functools.partial(as_large_as_the_weight, ahead=False))
+    assert found(RULE, made.trace()) == []
 
 
 def part(run: SizedProgram, name: str, *inputs: Input, sizes: str, strides: str) -> None:
