@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.costly_products import RULE
@@ -16,7 +18,7 @@ WORK_US, ADDED_US = 1000, 800
 def summed_lookup(run: TrainingProgram, *, added_us: float = 0) -> None:
     """Look rows up and add them up; their table's gradient is added to that of another lookup."""
     words = ((32, 200), "long int")
-    looked, summed = ({"Sequence number": number} for number in (1, 2))
+    looked, summed = (dict[str, Any]({"Sequence number": number}) for number in (1, 2))
     back = [{**one, "Fwd thread id": 1} for one in (looked, summed)]
     run.product(4096, 1024, 1024)
     run.op("aten::embedding", 5, kernel=WORK_US, **recorded(TABLE, words), **looked)
