@@ -1,4 +1,4 @@
-"""Calls that make several views of a tensor, of which no one alone says how much is read."""
+"""Calls that make several views of a tensor: no one alone says how much is read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def in_parts(run: TrainingProgram, parts: Sequence[int]) -> None:
 
 
 def flat_in_parts(run: TrainingProgram, parts: Sequence[int]) -> None:
-    """Mend gradients of all weights at once, and give each weight its own."""
+    """Change gradients of all weights at once, and give each weight its own."""
     run.run("aten::addcmul", FLAT, FLAT, full(), "-1")
     first = 0
     with run.around("aten::split_with_sizes", 1, **recorded(FLAT, str(list(parts)), "0")):
