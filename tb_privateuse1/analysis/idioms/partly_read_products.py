@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.accumulations import ENGINE
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import moves_much, printed_memory, time_of
 from tb_privateuse1.analysis.idioms.needed_inputs import CASTS, VIEWS
 from tb_privateuse1.analysis.idioms.needed_rows import LITTLE, needed_rows
@@ -27,7 +28,7 @@ from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import mask_of, range_rows, starts_run, sums_before
+from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, starts_run, sums_before
 from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -136,12 +137,24 @@ def _is_computed_weight(reads: _Reads, behind_maker: Bools) -> Bools:
 
 
 def gradients_of(trace: Trace, rows: I64) -> tuple[I64, I64]:
-    """Return the outermost operators that compute gradients of some rows, and whose they are."""
+    """Return the outermost operators that compute gradients of some rows, and whose they are.
+
+    The engine adds up the gradients of a tensor's readers around the last one's formula: these
+    sums are of the tensor, and stay where a reader takes another form.
+    """
     ops, forward = trace.ops, call_tree.linked_forward(trace)
     nodes = np.flatnonzero(forward >= 0)
     nodes = nodes[groupby.outermost_operators(ops)[nodes]]
     of = call_tree.around(ops.parent, forward[nodes], mask_of(rows, len(ops)))
-    return nodes[of >= 0], np.searchsorted(rows, of[of >= 0])
+    nodes, of = nodes[of >= 0], np.searchsorted(rows, of[of >= 0])
+    engine = nodes[call_tree.starts_with(trace, ENGINE)[ops.name[nodes]]]
+    adds = call_tree.starts_with(trace, "aten::add")[ops.name]
+    inside = lookup(mask_of(engine, len(ops)), ops.parent, False)
+    summing = mask_of(ops.parent[inside & adds], len(ops))
+    formulas = np.flatnonzero(lookup(summing, ops.parent, False) & ~adds)
+    node = np.searchsorted(nodes, ops.parent[formulas])
+    kept = ~summing[nodes]
+    return np.append(nodes[kept], formulas), np.append(of[kept], of[node])
 
 
 def _reads(trace: Trace) -> _Reads:
