@@ -140,8 +140,8 @@ def _groups(case: RuleContext, steps: I64, calls: I64) -> Iterator[RuleFinding]:
 def _counted(case: RuleContext, calls: I64) -> tuple[int, int]:
     """Return the groups of a step, and their settings; 0 and 1 without the recorded numbers.
 
-    The rarest operator is called once for each group. One whose numbers take the most values, as
-    the calls of a group are told apart, has as many as there are settings.
+    The rarest operator is called once for each group. The operator whose numbers take the most
+    values, less those of one group, has a value for each setting.
     """
     ops = case.trace.ops
     if (ops.concrete[calls] < 0).any():

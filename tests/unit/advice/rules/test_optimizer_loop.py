@@ -84,9 +84,9 @@ def grouped(rate: Callable[[int], float], *, numbers: bool = True) -> Program:
                 for number in range(40):
                     lists = [full(64, 64, dtype=FP32)]
                     for name, value in (("add", "1"), ("fused", str(rate(number)))):
-                        told = recorded(lists, value) if numbers else {}
+                        inputs = recorded(lists, value) if numbers else {}
                         kind = "_foreach_add_" if name == "add" else "_fused_adamw_"
-                        run.op(f"aten::{kind}", 9, kernel=2, **told)
+                        run.op(f"aten::{kind}", 9, kernel=2, **inputs)
     return run
 
 
