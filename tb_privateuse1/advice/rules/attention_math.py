@@ -80,6 +80,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         source=case.source(rows),
         lacks=case.lacks("shapes", "stacks"),
         fix=_OF_FAST_PATH if of_torch.all() else None,
+        by_remedy=not of_torch.all(),
     )
 
 
