@@ -308,12 +308,32 @@ UNSEEN_THREE: dict[str, tuple[str, ...]] = {
 }
 """The same of a third author, who guessed no shares."""
 
+UNSEEN_FOUR: dict[str, tuple[str, ...]] = {
+    "prices_of_houses": ("single_process_loader",),
+    "game_remembered": ("listed_tensors",),
+    "speakers_of_crops": ("single_process_loader",),
+    "streets_evaluated": ("costly_products",),
+    "reviews_logged": ("side_work",),
+    "films_ranked": ("dense_gradients",),
+    "feelings_of_voices": ("unread_gradients",),
+    "traffic_forecast": ("repeated_work",),
+    "fields_simulated": ("double_precision",),
+    "story_continued": ("unread_rows",),
+    "walker_updated": ("indexing_loop", "recurrent_loop"),
+    "speech_to_text": ("item_sync",),
+    "topics_learned": ("optimizer_loop",),
+    "pictures_sampled": ("item_sync",),
+    "pictures_copied": ("blocking_copy", "blocked_call"),
+    "songs_recommended": ("repeated_tensor",),
+}
+"""The same of a fourth one."""
+
 EXPECTED = (
     LATER | BLIND | BESIDE | FURTHER | WORK | LOOPS | PARTS | ROWS | ORDINARY | AFTERWARDS
     | UNSEEN_ONE | UNSEEN_TWO | COMMON
 )  # fmt: skip
 
-RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()} | UNSEEN_THREE
+RULES_OF |= {name: rules for name, (_, rules) in EXPECTED.items()} | UNSEEN_THREE | UNSEEN_FOUR
 
 FIRST: dict[str, tuple[str, ...]] = {
     "norm_without_kernel": ("decomposed",),

@@ -195,6 +195,12 @@ def answered(case: RuleContext, waits: I64) -> I64:
     return items
 
 
+def answered_waits(case: RuleContext) -> I64:
+    """Return the waits for results of several items that other code answers with new data."""
+    waits = copies_that_wait(case)
+    return waits[answered(case, waits) > 1]
+
+
 def _inside(case: RuleContext, own: I64, some: I64) -> Bools:
     """Return which of these outermost operators have one of some inside of them."""
     count = len(case.trace.ops)

@@ -348,7 +348,7 @@ def _advice(read: ReadSteps, savings: Savings, one: Reported, behind_ns: int | N
         where=_function(read.whole, finding.source),
         lacks=finding.lacks,
         reference=rule.reference,
-        trial=None if rule.remedy is None else _TRIAL.format(rule=rule.name),
+        trial=_TRIAL.format(rule=rule.name) if rule.remedy and finding.by_remedy else None,
     )
 
 

@@ -14,11 +14,14 @@ from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.trace.vendor import GENERIC
 
 _GENERAL = r"^aten::_scaled_dot_product_attention_math"
 _FUSED = r"_scaled_dot_product_(?!attention)"
 """A backend that builds these of others has no faster one to offer."""
+_FAST_PATH = r"^aten::_native_multi_head_attention"
+"""torch chooses it for layers without gradients: no line of the program has the products."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -36,6 +39,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         found = replace(found, calls=forward)  # these have the program's lines
     rows = found.ops()
     general = case.around(softmax, case.named("ops", _GENERAL)) >= 0
+    of_torch = (case.around(softmax, case.named("ops", _FAST_PATH)) >= 0)[found.calls]
     count = len(found.calls)
     sized = chains.graph.nodes.known[np.isin(found.group, found.calls)].all()
     # A backend of its own may have no fused attention: nothing that it calls here shows one.
@@ -71,11 +75,29 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         claim=found.claim,
         removes=fusion.removal(case, found),
-        least=1.0 if exists else 0.0,
-        confidence="high" if sized and exists else "medium",
+        least=_least(table.saved_ns[found.calls], of_torch) if exists else 0.0,
+        confidence="high" if sized and exists and not of_torch.any() else "medium",
         source=case.source(rows),
         lacks=case.lacks("shapes", "stacks"),
+        fix=_OF_FAST_PATH if of_torch.all() else None,
+        by_remedy=not of_torch.all(),
     )
+
+
+def _least(saved_ns: I64, of_torch: Bools) -> float:
+    """Return the share of the saving that is in lines of the program.
+
+    Without torch's fast path, what else it fuses takes longer: its calls may save nothing.
+    """
+    return float(saved_ns[~of_torch].sum() / max(saved_ns.sum(), 1)) if of_torch.any() else 1.0
+
+
+_OF_FAST_PATH = say(
+    "torch's fast path of nn.TransformerEncoderLayer and nn.MultiheadAttention has these products. "
+    "Write the layer with torch.nn.functional.scaled_dot_product_attention, or turn the path off "
+    "(torch.backends.mha.set_fastpath_enabled(False)). Compare the times: the path fuses other "
+    "work, which takes longer without it."
+)
 
 
 RULE = Rule(

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from tb_privateuse1.advice.awaited_results import answered_waits
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
@@ -62,7 +63,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     for calls in calls_without_launches.apart_calls(trace, claim):
         if case.share(calls.ns) >= _APART:
             claim = intervals.subtract(claim, calls.time)
-    claim = case.usual(intervals.subtract(claim, pauses(case)))
+    claim = intervals.subtract(claim, pauses(case))
+    claim = case.usual(intervals.subtract(claim, _answers(case)))
     idle = intervals.length(claim)
     if case.share(idle) < ANY_PROGRAM or int(case.judged_kernels.sum()) < PROGRAM:
         return
@@ -95,6 +97,14 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         lacks=case.lacks("stacks"),
         fix=_FIXES[form],
     )
+
+
+def _answers(case: RuleContext) -> intervals.Set:
+    """Return Python's time behind results that it answers with new data: no graph shortens it.
+
+    It is at most as long as the wait for each result. ``blocking_copy`` has a note on much of it.
+    """
+    return intervals.intersect(case.idle_by_waits(answered_waits(case)), case.in_classes("python"))
 
 
 def _length(case: RuleContext, name: ClassName, claim: intervals.Set) -> int:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import USUAL
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.recording.capture_notes import (
@@ -152,10 +152,6 @@ RULE = Rule(
     ),
     threshold=say("{least} of the step.", least=exact_percent(USUAL)),
     reference=say("PyTorch performance tuning guide, CPU: memory allocators; mallopt(3)."),
-    code=Code(
-        before="python train.py",
-        after=("export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296\npython train.py"),
-    ),
     remedy="kept_memory",
     check=check,
     needs=("work", "operators", "shapes", "pages"),

@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, phase_kinds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import starts_with
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import OPERATOR
@@ -30,6 +30,8 @@ _STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
 _TOGETHER = r"^aten::_(foreach|fused)_"
 _MANY = 30
 """Operators of a step: below, a model of a few tensors has nothing to merge."""
+_ROUNDS = 8
+"""Groups for each setting: as many rounds as a loop over parameters has (``parameter_loops``)."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -42,7 +44,11 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     children = _children(case, is_step)
     if not len(steps) or len(children) < _MANY * len(steps):
         return
-    if (case.named("ops", _TOGETHER) | _without_for_each(case))[children].any():
+    together = case.named("ops", _TOGETHER)[children]
+    if together.any():
+        yield from _groups(case, steps, children[together])
+        return
+    if _without_for_each(case)[children].any():
         return
     kinds = len(np.unique(ops.name[children]))
     removed = 1 - kinds * len(steps) / len(children)
@@ -85,6 +91,85 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         source=case.source(steps),
         lacks=case.lacks("device"),
     )
+
+
+def _groups(case: RuleContext, steps: I64, calls: I64) -> Iterator[RuleFinding]:
+    """Yield an optimizer that calls for-each operators group by group, with equal settings.
+
+    Numbers that a call takes, such as a rate and a decay, are recorded beside the shapes.
+    """
+    groups_of, settings = _counted(case, calls)
+    if groups_of < _ROUNDS * settings:
+        return
+    removed = 1 - settings / groups_of
+    nothing = Slow(np.empty(0, np.int64), np.empty(0))
+    claim = _claim(case, steps, removed, nothing)
+    if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
+        return
+    yield RuleFinding(
+        title=say(
+            "{name} updates {groups:,} groups of parameters one after the other",
+            name=_name(case, calls),
+            groups=groups_of,
+        ),
+        explanation=say(
+            "A step calls the same for-each operators for each group. The groups have "
+            "{settings:,} different settings together (rates, decays, and so on), by the numbers "
+            "that the calls take.",
+            settings=settings,
+        ),
+        events=len(calls),
+        evidence=case.examples("ops", calls),
+        how=say(
+            "The optimizer's host time while the device had nothing to do or waited between its "
+            "activities, and the idle time behind it that an earlier host would fill, as far as "
+            "groups of equal settings are joined ({share}).",
+            share=percent(removed),
+        ),
+        claim=claim,
+        removes=case.without(ops=steps, share=removed),
+        confidence="medium",
+        source=case.source(steps),
+        lacks=case.lacks("device"),
+        fix=_JOIN,
+        code=_JOINED,
+        by_remedy=False,
+    )
+
+
+def _counted(case: RuleContext, calls: I64) -> tuple[int, int]:
+    """Return the groups of a step, and their settings; 0 and 1 without the recorded numbers.
+
+    The rarest operator is called once for each group. The operator whose numbers take the most
+    values, less those of one group, has a value for each setting.
+    """
+    ops = case.trace.ops
+    if (ops.concrete[calls] < 0).any():
+        return 0, 1
+    step, name, numbers = ops.parent[calls], ops.name[calls], ops.concrete[calls]
+    first, group = groupby.group_rows(step, name)
+    count = np.bincount(group)
+    different, _ = groupby.group_rows(group, numbers)
+    values = np.bincount(group[different], minlength=len(first))
+    per_step = groupby.minima(groupby.group_rows(step[first])[1], count, len(np.unique(step)))
+    each = count / per_step[groupby.group_rows(step[first])[1]]
+    return int(np.median(per_step)), max(int(np.ceil((values / each).max())), 1)
+
+
+_JOIN = say(
+    "Give the optimizer one group for each setting: the weights with decay, those without. Where "
+    "each parameter has to have a rate of its own, its group stays."
+)
+_JOINED = Code(
+    before='groups = [{"params": [p], "weight_decay": decay_of(p)} for p in parameters]',
+    after=(
+        "groups = [\n"
+        '    {"params": [p for p in parameters if decay_of(p) == decay], '
+        '"weight_decay": decay}\n'
+        "    for decay in {decay_of(p) for p in parameters}\n"
+        "]"
+    ),
+)
 
 
 def _claim(case: RuleContext, steps: I64, removed: float, fused: Slow) -> intervals.Set | None:
@@ -162,7 +247,9 @@ RULE = Rule(
     cause="launching",
     looks_for=say(
         "Optimizer.step with many operators directly inside and neither _foreach_ nor "
-        "_fused_ among them, nor what no for-each operator computes: products, sparse gradients."
+        "_fused_ among them, nor what no for-each operator computes: products, sparse gradients. "
+        "Or {rounds} times as many groups of parameters as these have different settings.",
+        rounds=_ROUNDS,
     ),
     why=say("A model has hundreds of parameters, most of them small: the host is busy launching."),
     fix=say(

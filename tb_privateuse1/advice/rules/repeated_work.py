@@ -75,6 +75,16 @@ _FILTERS = replace(
     ),
     how=say("The time of all steps but the first one; none if the number differs each time."),
 )
+_BESIDE = replace(
+    _CONSTANTS,
+    title=say("A constant is joined to a tensor again: {share} of the time"),
+    explanation=say(
+        "{count:,} operators ({names}) compute from numbers alone and from a tensor that no "
+        "recorded operator makes: loops that are added to a graph, for example. Which tensor it "
+        "is, the recording does not have: it may be another one each time."
+    ),
+    how=say("The time of all calls but the first ones; none if the tensor differs each time."),
+)
 _CONVERSIONS = _Origin(
     title=say("Tensors are converted to another type and directly back: {share} of the time"),
     explanation=say(
@@ -172,7 +182,7 @@ _PASSES = _Origin(
 )
 
 
-_UNSURE = (_FILTERS, _PASSES)
+_UNSURE = (_FILTERS, _BESIDE, _PASSES)
 """The recording does not have what refutes these."""
 
 
@@ -186,6 +196,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         (found.constants, _CONSTANTS),
         (found.scaled, _SCALED),
         (found.filters, _FILTERS),
+        (found.beside, _BESIDE),
         (found.conversions, _CONVERSIONS),
         (found.weights, _WEIGHTS),
         (calls, _CALLS),

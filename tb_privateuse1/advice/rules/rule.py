@@ -92,6 +92,8 @@ class RuleFinding(Struct, frozen=True):
     """The fix in this trace; None is the rule's."""
     code: Code | None = None
     """The code of this fix; None is the rule's, where the fix is the rule's, too."""
+    by_remedy: bool = True
+    """Whether the rule's remedy, if it has one, applies this fix."""
     note: RuleFinding | None = None
     """What is true even if the claim turns out to save nothing: a finding without a claim."""
 

@@ -102,8 +102,9 @@ RULE = Rule(
     ),
     fix=say(
         "Cut before the product, not behind it: score(hidden[:, -1]) instead of "
-        "score(hidden)[:, -1] (num_logits_to_keep, logits_to_keep in transformers). In a layer "
-        "whose first token is read, compute that token's query and what follows from it."
+        "score(hidden)[:, -1] (num_logits_to_keep, logits_to_keep in transformers). Rows of a "
+        "product are those of its left factor: graph[:n] @ hidden, cut once if the graph stays. In "
+        "a layer whose first token is read, compute that token's query and what follows from it."
     ),
     threshold=say("Half of a result, and {least} of the step.", least=exact_percent(ONE_PLACE)),
     reference=say("logits_to_keep of transformers; vLLM computes scores of sampled rows alone."),

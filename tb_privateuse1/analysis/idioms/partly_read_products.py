@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.accumulations import ENGINE
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import moves_much, printed_memory, time_of
 from tb_privateuse1.analysis.idioms.needed_inputs import CASTS, VIEWS
 from tb_privateuse1.analysis.idioms.needed_rows import LITTLE, needed_rows
@@ -27,15 +28,17 @@ from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import mask_of, range_rows, starts_run, sums_before
+from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, starts_run, sums_before
 from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I64, Bools
 
-_MAKES, _PASS, _ALONG, _ROWWISE, _PART, _WHOLE = range(-1, 5)
+_MAKES, _PASS, _ALONG, _ROWWISE, _PART, _WHOLE, _WEIGHT = range(-1, 6)
 """What an operator does with a tensor: make it, nothing, one element after the other, one row after
-the other, take a part of it, or read all of it."""
+the other, take a part of it, read all of it, or read all of it as the weight of a layer."""
+_WEIGHTS = {"linear": 1, "embedding": 0}
+"""The input of such operators that is a layer's weight."""
 _APART, _DIAGONAL = -2, -1
 """In place of such a length: elements are chosen one by one, or are those of a diagonal."""
 _PASSES, _PASSES_OF_DIAGONAL = 8, 4
@@ -85,6 +88,7 @@ def unread_rows(trace: Trace) -> UnreadRows:
     segment = np.cumsum(writes | starts_run(reads.thread, reads.elements)) - 1
     count = int(segment[-1]) + 1 if len(segment) else 0
     written = mask_of(segment[writes], count)
+    needs_all = (reads.what == _WHOLE) | _is_computed_weight(reads, written[segment])
     part = np.bincount(segment, weights=reads.part, minlength=count).astype(np.float64)
     takes = reads.what == _PART
     first_part = groupby.minima(segment[takes], np.flatnonzero(takes), count, len(segment))
@@ -92,9 +96,8 @@ def unread_rows(trace: Trace) -> UnreadRows:
     columns, rowwise = np.zeros((2, count), np.bool_)
     columns[segment[takes & ~reads.of_rows]] = True
     rowwise[segment[reads.what == _ROWWISE]] = True
-    whole = mask_of(
-        segment[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
-    )
+    needs_all |= late & np.isin(reads.what, (_ALONG, _ROWWISE))
+    whole = mask_of(segment[needs_all], count)
     good = written & (part > 0) & (part <= LITTLE) & ~whole & ~(columns & rowwise)
     makers = np.flatnonzero(writes & good[segment])
     saved = np.ones(count)
@@ -122,13 +125,36 @@ def unread_rows(trace: Trace) -> UnreadRows:
     )
 
 
+def _is_computed_weight(reads: _Reads, behind_maker: Bools) -> Bools:
+    """Return which reads are of a weight that may have been made.
+
+    One of this size that a layer reads before anything of that size is made is a parameter.
+    """
+    weight = reads.what == _WEIGHT
+    size = np.cumsum(starts_run(reads.thread, reads.elements)) - 1
+    found: Bools = weight & ~np.isin(size, size[weight & ~behind_maker])
+    return found
+
+
 def gradients_of(trace: Trace, rows: I64) -> tuple[I64, I64]:
-    """Return the outermost operators that compute gradients of some rows, and whose they are."""
+    """Return the outermost operators that compute gradients of some rows, and whose they are.
+
+    The engine adds up the gradients of a tensor's readers around the last one's formula: these
+    sums are of the tensor, and stay where a reader takes another form.
+    """
     ops, forward = trace.ops, call_tree.linked_forward(trace)
     nodes = np.flatnonzero(forward >= 0)
     nodes = nodes[groupby.outermost_operators(ops)[nodes]]
     of = call_tree.around(ops.parent, forward[nodes], mask_of(rows, len(ops)))
-    return nodes[of >= 0], np.searchsorted(rows, of[of >= 0])
+    nodes, of = nodes[of >= 0], np.searchsorted(rows, of[of >= 0])
+    engine = nodes[call_tree.starts_with(trace, ENGINE)[ops.name[nodes]]]
+    adds = call_tree.starts_with(trace, "aten::add")[ops.name]
+    inside = lookup(mask_of(engine, len(ops)), ops.parent, False)
+    summing = mask_of(ops.parent[inside & adds], len(ops))
+    formulas = np.flatnonzero(lookup(summing, ops.parent, False) & ~adds)
+    node = np.searchsorted(nodes, ops.parent[formulas])
+    kept = ~summing[nodes]
+    return np.append(nodes[kept], formulas), np.append(of[kept], of[node])
 
 
 def _reads(trace: Trace) -> _Reads:
@@ -190,10 +216,21 @@ def _reads_of(
     many = sum(one.numel == x.numel for one in call.tensors()) > 1 if x is not None else False
     if use in (_ALONG, _ROWWISE) and many and reduced_name(call.name) != "copy":
         use = _WHOLE  # it adds up two of these
-    found = [(size, use, part, of_rows, columns) for size in sorted(sizes)]
+    weight = _weight_elements(call)
+    found = [
+        (size, _WEIGHT if size == weight else use, part, of_rows, columns) for size in sorted(sizes)
+    ]
     if (pairs := _pairs(call, kind)) > max(sizes, default=0):
         found.append((pairs, _MAKES, 0.0, 0, 0))
     return found
+
+
+def _weight_elements(call: Arguments) -> int:
+    """Return the elements of a layer's weight, if none of its other tensors has as many."""
+    place = _WEIGHTS.get(reduced_name(call.name))
+    weight = None if place is None else call.optional(place)
+    same = [one for one in call.tensors() if weight is not None and one.numel == weight.numel]
+    return weight.numel if weight is not None and len(same) == 1 else 0
 
 
 def _pairs(call: Arguments, kind: str) -> int:

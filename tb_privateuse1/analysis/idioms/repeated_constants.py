@@ -68,6 +68,8 @@ class Repeats(Struct, frozen=True, eq=False):
     """Those of tables that an unrecorded whole number scales: it may be another one each time."""
     weights: I64
     """Those of a layer's weight that such a number scales, behind the first step that makes it."""
+    beside: I64
+    """Those that may be of another tensor, too: as large as a constant, and made by no operator."""
 
 
 class _Constants:
@@ -86,6 +88,8 @@ class _Constants:
         """Numbers of those that somebody writes to later: buffers."""
         self.others: set[Key] = set()
         """Sizes and types of results on the way that are no constants."""
+        self.doubted: set[int] = set()
+        """Numbers of what is made of one constant twice, or of it and of a tensor of its size."""
 
     def make(
         self, call: int, place: int, made_of: tuple[_Value, ...], what: Call, step: int = NONE
@@ -100,6 +104,8 @@ class _Constants:
             is_given |= one.is_given
             step = max(step, one.step)
         is_sure &= step == NONE
+        if any(one.number in self.doubted for one in made_of):
+            self.doubted.add(number)
         value = _Value(number, place, made_of, what, is_table, is_sure, is_given, step)
         self.seen.setdefault((number, step), place)
         self.steps[number].add(step)
@@ -167,12 +173,14 @@ def repeated_constants(trace: Trace, operators: OutermostCalls) -> Repeats:
             last = _follow(operators, constants, given, start, stop)
             left -= last - start + 1
             done = last
-    sure, scaled, weights = {-1}, {-1}, {-1}
+    sure, scaled, weights, beside = {-1}, {-1}, {-1}, {-1}
     for value in constants.repeated():
-        _collect(value, sure if value.step == NONE else scaled)
+        known = beside if value.number in constants.doubted else sure
+        _collect(value, known if value.step == NONE else scaled)
     for value in constants.repeated_weights():
         _collect(value, weights)
-    kinds = (sure - scaled - weights, scaled - {-1}, weights - scaled)
+    rest = beside - sure - scaled - weights
+    kinds = (sure - scaled - weights, scaled - {-1}, weights - scaled, rest)
     return Repeats(*(np.array(sorted(some), np.int64) for some in kinds))
 
 
@@ -228,6 +236,8 @@ def _follow(
             others = 0
         elif read is not None and call.result is not None:
             value = constants.make(number, place, read, call, step)
+            if _may_read_another(call, values):
+                constants.doubted.add(value.number)
             if call.writes:
                 _fill(values, constants, value)
             if call.result[0] > 1:
@@ -270,6 +280,15 @@ def _taken(
         elif key != _COUNT or not _is_scaled(call):
             return None
     return tuple(taken) if taken else None
+
+
+def _may_read_another(call: Call, values: dict[Key, list[_Value]]) -> bool:
+    """Return whether a call reads more tensors of a size and type than there are constants.
+
+    A loader's or a buffer's looks the same. A list has one twice: the angles of both halves.
+    """
+    held = {key: len(values[key]) for key in call.reads if values.get(key)}
+    return call.word not in _JOINS and any(call.reads.count(key) > held[key] for key in held)
 
 
 def _is_scaled(call: Call) -> bool:

@@ -37,14 +37,16 @@ class Repeated(Struct, frozen=True, eq=False):
     """Constants that a number scales which is not recorded: it may be another one each time."""
     filters: I64
     """Such constants that a layer takes as its weight, behind the first step that makes them."""
+    beside: I64
+    """Constants, if a tensor of their size that no operator makes is the same each time."""
     conversions: I64
     """With the nodes of autograd that convert the gradients there and back."""
     weights: I64
 
     def rows(self) -> I64:
         """Return the rows of all origins, in order."""
-        origins = (self.constants, self.scaled, self.filters, self.conversions, self.weights)
-        return np.unique(np.concatenate(origins))
+        constants = (self.constants, self.scaled, self.filters, self.beside)
+        return np.unique(np.concatenate((*constants, self.conversions, self.weights)))
 
 
 @memoize
@@ -52,13 +54,14 @@ def repeated_results(trace: Trace) -> Repeated:
     """Return the operators whose result is there already; the first one of its kind is needed."""
     none = np.empty(0, np.int64)
     if not (trace.ops.shapes >= 0).any():
-        return Repeated(none, none, none, none, none)
+        return Repeated(none, none, none, none, none, none)
     operators = outermost_calls(trace)
     constants = repeated_constants(trace, operators)
     return Repeated(
         constants=operators.rows[constants.sure],
         scaled=operators.rows[constants.scaled],
         filters=operators.rows[constants.weights],
+        beside=operators.rows[constants.beside],
         conversions=_with_gradients(trace, operators.rows[_there_and_back(operators)]),
         weights=operators.rows[prepared_weights(trace, operators)],
     )

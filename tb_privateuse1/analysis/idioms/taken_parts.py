@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.idioms.result_tensors import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -43,7 +43,11 @@ class Part(Struct, frozen=True):
 
 
 def strided_calls(trace: Trace, rows: I64) -> list[Arguments | None]:
-    """Return the first ``as_strided`` that each of these rows of ``trace.ops`` calls itself."""
+    """Return the ``as_strided`` that each of these rows of ``trace.ops`` calls itself.
+
+    An index has another one for each of its index tensors, behind that of the tensor. None for
+    calls with several views of one tensor, as of a split: no single one tells what is read.
+    """
     ops = trace.ops
     views = np.flatnonzero(named_rows(trace.strings, ops.name, "aten::as_strided".__eq__))
     # A row's calls follow it, those of the first call before the second one.
@@ -53,6 +57,11 @@ def strided_calls(trace: Trace, rows: I64) -> list[Arguments | None]:
         inside = (view >= 0) & (ops.parent[view] != rows) & (ops.start_ns[view] < ops.end_ns[rows])
         at = at + (inside & (ops.thread[view] == ops.thread[rows]))
     own = (view >= 0) & (ops.parent[view] == rows)
+    first = np.full(len(ops), -1)
+    first[rows[own]] = view[own]
+    before = lookup(first, ops.parent[views], -1)
+    again = (before >= 0) & (before != views) & (ops.shapes[views] == ops.shapes[before])
+    own &= ~mask_of(ops.parent[views[again]], len(ops))[rows]
     return [
         read_call(trace, row) if is_own else None
         for row, is_own in zip(view.tolist(), own.tolist(), strict=True)

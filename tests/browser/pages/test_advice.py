@@ -21,7 +21,10 @@ MARKUP = "train<img src=x onerror=alert(1)>.py(3): step"
 
 @pytest.fixture(scope="module")
 def advised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A program with faults, called from a file whose name is markup, and a sound one."""
+    """A program with faults, called from a file whose name is markup, and a sound one.
+
+    The bare one is sound as well, without shapes, stacks and memory.
+    """
     folder = tmp_path_factory.mktemp("advised")
     faulty = program()
     for event in faulty.events:
@@ -30,7 +33,7 @@ def advised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     sound = device_bound(steps=4)
     sound.events += [make.memory(5, 8, 8), make.frame("train.py(1): step", 0, 10)]
     sound.events += [make.op("aten::view", 5, 6, **{"Input Dims": [[1]]})]
-    for name, run in (("faulty", faulty), ("sound", sound)):
+    for name, run in (("faulty", faulty), ("sound", sound), ("bare", device_bound(steps=4))):
         path = folder / name / f"{name}.1700000000000.pt.trace.json"
         path.parent.mkdir()
         path.write_text(json.dumps(make.document(*run.events)))
@@ -109,6 +112,20 @@ def test_nothing_to_mend_says_what_was_looked_for(
     dashboard.get("all-rules").click()
     asked = advised.plugin("advice?run=sound").json["asked"]
     dashboard.shows("asked", rows=len(asked))
+
+
+def test_nothing_found_is_not_all_clear_where_rules_could_not_look(
+    visit: Callable[[Server], Dashboard], advised: Server
+) -> None:
+    sentence = advised.plugin("advice?run=bare").json["unasked"]
+    assert "record_shapes=True" in sentence
+    for view in ("advice", "overview"):
+        dashboard = visit(advised).open(run="bare", view=view)
+        expect(dashboard.get("unasked")).to_have_text(sentence)
+    dashboard = visit(advised).open(run="bare", view="advice")
+    expect(dashboard.get("nothing-found")).to_have_class("unsure")
+    dashboard = visit(advised).open(run="sound", view="advice")
+    expect(dashboard.get("nothing-found")).to_have_class("allclear")
 
 
 def test_findings_stand_on_the_timeline_and_lead_back(

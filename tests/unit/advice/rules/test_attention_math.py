@@ -1,5 +1,7 @@
 """Attention by the general path, and by a fused kernel."""
 
+from contextlib import ExitStack
+
 from tb_privateuse1.advice.rules.attention_math import RULE
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.trace.vendor import GENERIC
@@ -119,3 +121,38 @@ def test_a_backend_of_its_own_may_have_no_fused_attention() -> None:
     assert known.saving_low_ns > 0
     assert row.saving_low_ns == 0
     assert (known.confidence, row.confidence) == ("high", "medium")
+
+
+def test_attention_of_the_fast_path_may_save_nothing() -> None:
+    """No line of the program has these products, and the path fuses what is beside them."""
+
+    def layer(run: SizedProgram, *names: str) -> None:
+        with ExitStack() as around:
+            for name in names:
+                around.enter_context(run.around(name))
+            chains.scores()(run)
+
+    path = "aten::_transformer_encoder_layer_fwd", "aten::_native_multi_head_attention"
+    (own,) = found(RULE, chains.program(layer).trace())
+    (row,) = found(RULE, chains.program(lambda run: layer(run, *path)).trace())
+    assert row.saving_ns == own.saving_ns
+    assert (own.confidence, row.confidence) == ("high", "medium")
+    assert own.saving_low_ns is not None
+    assert own.saving_low_ns > 0
+    assert row.saving_low_ns == 0
+    assert "set_fastpath_enabled" in row.fix
+    assert "set_fastpath_enabled" not in own.fix
+
+
+def test_calls_in_the_lines_of_the_program_save_beside_those_of_the_fast_path() -> None:
+    def layer(run: SizedProgram) -> None:
+        chains.scores()(run)
+        with run.around("aten::_native_multi_head_attention"):
+            chains.scores()(run)
+
+    (row,) = found(RULE, chains.program(layer).trace())
+    assert row.saving_ns is not None
+    assert row.saving_low_ns is not None
+    assert 0.45 * row.saving_ns < row.saving_low_ns < 0.55 * row.saving_ns
+    assert row.confidence == "medium"
+    assert "set_fastpath_enabled" not in row.fix

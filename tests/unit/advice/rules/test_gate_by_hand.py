@@ -50,8 +50,8 @@ def derivative_of(forward: str) -> chains.Layer:
 
     def layer(run: SizedProgram) -> None:
         wide, number = full(chains.ROWS, 2 * chains.WIDTH), run.launched
-        told = {**recorded(wide, wide), "Sequence number": number}
-        run.op(forward, 3, kernel=kernel_us(forward, told), **told)
+        inputs = {**recorded(wide, wide), "Sequence number": number}
+        run.op(forward, 3, kernel=kernel_us(forward, inputs), **inputs)
         run.product(chains.ROWS, chains.WIDTH, 2 * chains.WIDTH)
         with run.around("AnyBackward0", **{"Sequence number": number, "Fwd thread id": 1}):
             run.run("aten::mul", wide, wide)

@@ -1,5 +1,7 @@
 """A device that waits for the host."""
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.host_bound import RULE
@@ -63,3 +65,31 @@ def test_steps_with_other_work_are_no_measure_of_each_other() -> None:
 
 def test_two_steps_do_not_show_what_is_usual() -> None:
     assert len(found(RULE, kept_up([3000, 0]).trace())) == 1
+
+
+def simulated(*, answers: bool) -> Program:
+    """Act on states that code on the host makes of the last actions, or of nothing else."""
+    run, states = Program(), dict[str, Any]({"Input Dims": [[8, 24]]})
+    for _ in range(4):
+        with run.step():
+            for _ in range(20):
+                run.op("aten::mm", 10, kernel=600)
+                with run.around("aten::copy_"):
+                    run.copy("DtoH", 20)
+                if not answers:
+                    run.op("aten::relu", 1)
+                run.rest(50)
+                if answers:
+                    run.op("aten::lift_fresh", 2, **states)
+                with run.around("aten::to"), run.around("aten::copy_"):
+                    run.copy("HtoD", 20, blocking=False)
+    return run
+
+
+def test_what_the_host_makes_of_results_is_no_launching() -> None:
+    """No graph shortens a simulation between the actions and the next states."""
+    (other,) = found(RULE, simulated(answers=False).trace())
+    own = found(RULE, simulated(answers=True).trace())
+    assert other.saving_ns is not None
+    assert other.saving_ns > 1000 * 4 * 20 * 50
+    assert all((row.saving_ns or 0) < other.saving_ns - 1000 * 4 * 19 * 50 for row in own)

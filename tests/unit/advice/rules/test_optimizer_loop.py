@@ -1,12 +1,13 @@
 """An optimizer that updates parameters one by one."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tb_privateuse1.advice.rules.optimizer_loop import RULE
 from tests.support.program import Program, found
-from tests.support.sized import FP32, SizedProgram, full
+from tests.support.sized import FP32, SizedProgram, full, recorded
 
 KINDS = ("aten::mul_", "aten::add_", "aten::addcdiv_")
 
@@ -70,6 +71,45 @@ def test_a_model_inside_of_the_step_is_no_update() -> None:
                     of_model: dict[str, Any] = {"Sequence number": number}
                     run.op("aten::mul", 9, kernel=2, **of_model)
                 run.op("aten::add_", 9, kernel=2)
+    assert found(RULE, run.trace()) == []
+
+
+def grouped(rate: Callable[[int], float], *, numbers: bool = True) -> Program:
+    """Build steps that update a group for each of forty weights, with a rate for each."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=50)
+            with run.range("Optimizer.step#AdamW.step"):
+                for number in range(40):
+                    lists = [full(64, 64, dtype=FP32)]
+                    for name, value in (("add", "1"), ("fused", str(rate(number)))):
+                        inputs = recorded(lists, value) if numbers else {}
+                        kind = "_foreach_add_" if name == "add" else "_fused_adamw_"
+                        run.op(f"aten::{kind}", 9, kernel=2, **inputs)
+    return run
+
+
+def test_a_group_for_each_weight_is_found_where_settings_are_equal() -> None:
+    run = grouped(lambda number: 0.1 if number % 2 else 0.2)
+    (row,) = found(RULE, run.trace())
+    assert row.title == "AdamW updates 40 groups of parameters one after the other"
+    assert "2 different settings" in row.explanation
+    assert row.saving_ns == pytest.approx(3 * 80 * 8_000 * (1 - 2 / 40), rel=0.1)
+    assert row.trial is None
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        grouped(lambda number: 0.001 * (1 + number)),
+        grouped(lambda number: 0.001 * (1 + number // 6)),
+        grouped(lambda number: 0.1, numbers=False),
+    ],
+    ids=["a rate for each", "a rate for each layer", "no numbers"],
+)
+def test_groups_that_may_differ_stay(run: Program) -> None:
+    """Rates that fall layer by layer need a group for each layer."""
     assert found(RULE, run.trace()) == []
 
 

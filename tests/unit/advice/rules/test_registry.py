@@ -58,8 +58,8 @@ def test_code_before_and_after_is_code(rule: Rule) -> None:
 def test_most_rules_have_code() -> None:
     """Others have a fix that is no change of code: a setting, a look at what ran then."""
     assert set(RULES) - {rule.name for rule in CODED} == {
-        "blocked_call", "coarse_events", "launch_blocking", "uneven_steps", "unrecorded_pauses",
-        "unseen_device", "waiting_ranks",
+        "blocked_call", "coarse_events", "launch_blocking", "new_pages", "uneven_steps",
+        "unrecorded_pauses", "unseen_device", "waiting_ranks",
     }  # fmt: skip
 
 

@@ -226,6 +226,21 @@ def test_work_that_differs(step: Callable[[SizedProgram], None]) -> None:
     assert found(RULE, program(step).trace()) == []
 
 
+def loops_for_a_graph(run: SizedProgram) -> None:
+    """A graph that a loader gives, or a buffer, beside the one constant of its size."""
+    run.run("aten::full", f"[{ROWS}, {ROWS}]", "1", "6", "", "", "False")
+    run.run("aten::mul", MASK, MASK)
+    run.run("aten::tril", MASK, "0")
+    for _ in range(9):
+        layer(run)
+
+
+def test_a_tensor_of_a_constants_size_may_be_another_one_each_time() -> None:
+    (row,) = found(RULE, program(loops_for_a_graph).trace())
+    assert row.title.startswith("A constant is joined to a tensor again: ")
+    assert (row.saving_low_ns, row.confidence) == (0, "low")
+
+
 HALF = 512
 
 
