@@ -55,8 +55,9 @@ LACKS: dict[Need, str] = {
     "steady": say("a steady part (a schedule with wait and warmup)"),
 }
 """The words for each kind of data, and how to record it."""
-RECORDABLE = (LACKS["shapes"], LACKS["stacks"], LACKS["memory"])
-"""What the profiler records of any program if it is asked to."""
+RECORDABLE = (LACKS["operators"], LACKS["shapes"], LACKS["stacks"], LACKS["memory"])
+"""What the profiler records of any program if it is asked to: without operators, none of the
+others."""
 
 
 _BY_HOST: tuple[ClassName, ...] = tuple(

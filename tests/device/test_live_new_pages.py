@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from tb_privateuse1 import inference
 from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules.new_pages import RULE
 from tb_privateuse1.readers import chrome
 
-KEPT = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
-"""Freed memory stays in the process."""
+KEPT = dict(re.findall(r"(MALLOC_\w+)=(\d+)", RULE.fix))
+"""Freed memory stays in the process: what the rule advises."""
 SCRIPT = """
 import sys
 import torch

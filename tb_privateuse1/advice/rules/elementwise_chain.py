@@ -87,6 +87,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 def _finding(case: RuleContext, made: _Compiled, sized: bool) -> RuleFinding:
     found, compiles = made.found, fusion.may_be_compiled(case)
+    # Neighbors of unknown sizes may be independent of each other.
+    least = made.least if compiles and sized else 0.0
     return RuleFinding(
         title=say(
             "Unfused elementwise operators: {each:,.0f} chains {per_step}",
@@ -108,9 +110,9 @@ def _finding(case: RuleContext, made: _Compiled, sized: bool) -> RuleFinding:
         how=_how(case, made, sized),
         claim=made.claim,
         removes=made.removes(case),
-        least=made.least if compiles else 0.0,
+        least=least,
         most=made.most,
-        confidence="medium" if compiles and made.least > 0 else "low",
+        confidence="medium" if least > 0 else "low",
         source=case.source(found.ops()),
         lacks=case.lacks("shapes", "stacks"),
         fix=None if compiles else _WITHOUT_COMPILER,

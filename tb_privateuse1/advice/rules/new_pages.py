@@ -22,6 +22,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import F64, I64
 
@@ -29,6 +30,8 @@ _CONVOLVES = ("convolution", "conv_")
 """In names: oneDNN writes its inputs and results once more, in layouts of its own."""
 _GLIBC = "glibc"
 """Others keep what is freed, for some time at least (the tuning guide of PyTorch)."""
+_OWN = "aten::"
+"""How torch names its own operators."""
 
 
 class _NewPages(Struct, frozen=True, eq=False):
@@ -91,7 +94,9 @@ def _new_pages(trace: Trace, pages: RecordedPages) -> _NewPages:
 
     Threads of one operator map their pages beside each other: its time is that of the first.
     """
-    calls = np.flatnonzero(trace.ops.kind == OPERATOR)
+    # Those of a program or of a backend for collectives may wait without a processor.
+    own = named_rows(trace.strings, trace.ops.name, lambda name: name.startswith(_OWN))
+    calls = np.flatnonzero(own & (trace.ops.kind == OPERATOR))
     working = intervals.union(trace.ops.start_ns[calls], trace.ops.end_ns[calls])
     slowed = pages.slowed(intervals.length(working))
     size = _new_bytes(trace) / pages.page_bytes
@@ -114,7 +119,7 @@ def _new_bytes(trace: Trace) -> I64:
         text = trace.text(name)
         in_place[name] = text.endswith("_") and not text.endswith("__")
         convolves[name] = any(word in text for word in _CONVOLVES)
-        ours[name] = text.startswith("aten::")
+        ours[name] = text.startswith(_OWN)
     # A copy or a fill writes what an operator around it has allocated, as ``clone`` does.
     rows = np.flatnonzero(written)
     around = call_tree.around(ops.parent, rows, ~in_place[ops.name])
@@ -140,9 +145,10 @@ RULE = Rule(
         "pages that the system clears one by one, within the operator that writes it."
     ),
     fix=say(
-        "Keep freed memory in the process: start it with MALLOC_MMAP_THRESHOLD_=1073741824 and "
+        "Keep freed memory in the process: start it with MALLOC_MMAP_MAX_=0 and "
         "MALLOC_TRIM_THRESHOLD_=4294967296, or with jemalloc or tcmalloc in LD_PRELOAD. It then "
-        "holds its peak. Fewer temporary results help as well: operators in place, or with out=."
+        "holds its peak, or more. Fewer temporary results help as well: operators in place, or "
+        "with out=."
     ),
     threshold=say("{least} of the step.", least=exact_percent(USUAL)),
     reference=say("PyTorch performance tuning guide, CPU: memory allocators; mallopt(3)."),

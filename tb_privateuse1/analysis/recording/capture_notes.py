@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from tb_privateuse1.trace.model import Trace
 
@@ -21,6 +21,12 @@ _THREADS = "torch_threads"
 _FEWEST = 2
 """Steps without a recording. The pages of a single one may be those of its own start."""
 
+_LARGEST = 2**63 - 1
+"""Of int64, as all numbers of a trace. JSON may have larger ones, which no float can be made of."""
+_Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
+_Cost = Annotated[int, Meta(gt=0, le=_LARGEST)]
+_Change = Annotated[int, Meta(ge=-_LARGEST, le=_LARGEST)]
+
 _Noted = TypeVar("_Noted", bound=Struct)
 
 
@@ -34,9 +40,9 @@ class RecordedThreads(Struct, frozen=True):
 class UsualPages(Struct, frozen=True):
     """The pages that a process mapped in steps without a recording."""
 
-    steps: int
-    faults: int
-    growth_bytes: int
+    steps: _Count
+    faults: _Count
+    growth_bytes: _Change
 
 
 class RecordedPages(Struct, frozen=True):
@@ -47,13 +53,13 @@ class RecordedPages(Struct, frozen=True):
     records, its own small blocks keep much of what would be given back.
     """
 
-    faults: int
-    thread_faults: int
-    thread_user_ns: int
-    thread_system_ns: int
-    growth_bytes: int
-    page_bytes: int
-    page_ns: int
+    faults: _Count
+    thread_faults: _Count
+    thread_user_ns: _Count
+    thread_system_ns: _Count
+    growth_bytes: _Change
+    page_bytes: _Cost
+    page_ns: _Cost
     allocator: str | None = None
     usual: UsualPages | None = None
     settings: Mapping[str, str] = {}
@@ -95,7 +101,8 @@ class RecordedPages(Struct, frozen=True):
     def slowed(self, spent_ns: int) -> float:
         """Return how much longer operators took than the thread had a processor, 1 at least.
 
-        ``spent_ns`` is the time of all operators. Other programs held them up, new pages too.
+        ``spent_ns`` is the time of torch's own operators. Other programs held them up, and new
+        pages too.
         """
         had_ns = self.thread_user_ns + self.thread_system_ns
         return max(spent_ns / max(had_ns, 1), 1.0)
@@ -113,11 +120,7 @@ def recorded_threads(trace: Trace) -> RecordedThreads | None:
 
 def recorded_pages(trace: Trace) -> RecordedPages | None:
     """Return the pages; None without an entry, where the system did not tell, and if damaged."""
-    found = _noted(trace, _PAGES, _OF_PAGES)
-    if found is None or found.page_bytes <= 0 or found.page_ns <= 0:
-        return None
-    times = found.thread_user_ns, found.thread_system_ns
-    return found if min(found.faults, found.thread_faults, *times) >= 0 else None
+    return _noted(trace, _PAGES, _OF_PAGES)
 
 
 def _noted(trace: Trace, wanted: str, decoder: msgspec.json.Decoder[_Noted]) -> _Noted | None:

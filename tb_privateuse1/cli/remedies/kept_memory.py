@@ -7,8 +7,8 @@ import os
 
 from tb_privateuse1.cli.remedies.remedy import Effects, Remedy
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Of glibc's ``malloc.h``."""
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
+"""Of glibc's ``malloc.h``. M_MMAP_THRESHOLD is refused beyond 32 MiB until glibc 2.34."""
 _MOST = 2**31 - 1
 """Bytes; the greatest that mallopt takes."""
 
@@ -19,7 +19,7 @@ def _apply(effects: Effects) -> None:
         keep = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError, ValueError):
         return  # another C library: it has no such settings
-    if has_glibc and keep(_MMAP_THRESHOLD, _MOST // 2 + 1) and keep(_TRIM_THRESHOLD, _MOST):
+    if has_glibc and keep(_MMAP_MAX, 0) and keep(_TRIM_THRESHOLD, _MOST):
         effects.note("settings of glibc that keep freed memory")
 
 

@@ -125,6 +125,15 @@ def test_rules_that_could_not_look_are_told_with_what_they_need() -> None:
     assert advise(TRACE, rules=made[-1:]).unasked == ""
 
 
+def test_activities_alone_lack_operators_before_all_else() -> None:
+    """Shapes are of operators: to ask for them alone would change nothing."""
+    without = make.trace(make.kernel("gemm", 0, 1000))
+    made = [replace(rule("a", (0, 500)), needs=("operators", "shapes"))]
+    assert advise(without, rules=made).unasked.startswith(
+        "1 of 1 checks could not look: they need operators (ProfilerActivity.CPU)"
+    )
+
+
 def test_a_cause_stands_though_another_has_its_time() -> None:
     result = advise(TRACE, rules=(rule("a", (0, 500)), rule("b", (100, 300))))
     (row,) = (one for one in result.rows if one.rule == "b")

@@ -189,7 +189,9 @@ def test_without_sizes_calls_count_as_well() -> None:
         return run
 
     assert found(RULE, unsized(2, 40).trace()) == []
-    assert len(found(RULE, unsized(100, 1).trace())) == 1
+    (row,) = found(RULE, unsized(100, 1).trace())
+    # Neighbors may as well be independent of each other.
+    assert (row.saving_low_ns, row.confidence) == (0, "low")
 
 
 def test_sizes_that_change_are_one_function() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -127,7 +128,18 @@ def test_pages_without_large_results_are_something_else(name: str, side: int) ->
 
 
 @pytest.mark.parametrize(
-    "pages", [None, "damaged", {"faults": 1}, noted(page_ns=0), noted(faults=-1)]
+    "pages",
+    [
+        None,
+        "damaged",
+        {"faults": 1},
+        noted(page_ns=0),
+        noted(faults=-1),
+        noted(faults=10**400),
+        noted(growth_bytes=-(10**400)),
+        noted(usual={"steps": 3, "faults": -1, "growth_bytes": 0}),
+        noted(usual={"steps": 10**400, "faults": 1, "growth_bytes": 0}),
+    ],
 )
 def test_without_the_data_nothing_was_looked_at(pages: Any) -> None:
     (status,) = advise(trace(pages), rules=[RULE]).asked
@@ -141,3 +153,23 @@ def test_a_device_has_memory_of_its_own() -> None:
         with run.step():
             run.run("aten::add", ((SIDE, SIDE), FP32), ((SIDE, SIDE), FP32))
     assert found(RULE, run.trace(memory_pages=noted())) == []
+
+
+def test_its_settings_are_those_that_each_glibc_takes() -> None:
+    """Up to 2.34, M_MMAP_THRESHOLD beyond 32 MiB is refused, and the other alone maps all anew."""
+    settings = dict(re.findall(r"(MALLOC_\w+)=(\d+)", RULE.fix))
+    assert set(settings) == {"MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_"}
+    assert settings["MALLOC_MMAP_MAX_"] == "0"
+
+
+def test_an_operator_that_waits_makes_no_page_slower() -> None:
+    """One of a program's own may read a file or wait for another rank, without a processor."""
+    run = SizedProgram()
+    inputs = recorded(((SIDE, SIDE), FP32), ((SIDE, SIDE), FP32))
+    for _ in range(STEPS):
+        with run.step():
+            run.op("my::fetch", 2 * ADD_US)
+            run.op("aten::add", ADD_US, **inputs)
+            run.rest(5)
+    (row,) = found(RULE, run.trace(memory_pages=noted()))
+    assert row.saving_share == pytest.approx(SHARE / 3, rel=0.02)
