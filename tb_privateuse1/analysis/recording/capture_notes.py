@@ -75,13 +75,22 @@ class RecordedPages(Struct, frozen=True):
 
         Steps without a recording tell that, where there are two: the memory came again.
         """
+        faults, growth_bytes, of_steps = self._counted(max(steps, 1))
+        gone = max(faults - max(growth_bytes, 0) / self.page_bytes, 0)
+        return gone / of_steps * max(steps, 1)
+
+    @property
+    def stayed(self) -> float:
+        """Return the share of the pages that stayed: high while the memory is not settled."""
+        faults, growth_bytes, _ = self._counted(1)
+        return max(growth_bytes, 0) / self.page_bytes / max(faults, 1)
+
+    def _counted(self, steps: int) -> tuple[int, int, int]:
+        """Return pages, the bytes that stayed, and how many steps these are of."""
         usual = self.usual
         if usual is None or usual.steps < _FEWEST:
-            return self._gone(self.faults, self.growth_bytes)
-        return self._gone(usual.faults, usual.growth_bytes) / usual.steps * max(steps, 1)
-
-    def _gone(self, faults: int, growth_bytes: int) -> float:
-        return max(faults - max(growth_bytes, 0) / self.page_bytes, 0)
+            return self.faults, self.growth_bytes, steps
+        return usual.faults, usual.growth_bytes, usual.steps
 
     @property
     def thread_share(self) -> float:

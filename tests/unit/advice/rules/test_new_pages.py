@@ -82,6 +82,16 @@ def test_pages_that_no_result_explains_are_the_upper_end() -> None:
     assert row.saving_share == pytest.approx(SHARE, rel=0.02)
     assert row.saving_high_share is not None
     assert row.saving_high_share >= 2 * SHARE * 0.98
+    assert (row.saving_low_share, row.confidence) == (0, "low")
+
+
+def test_while_the_memory_still_grows_nothing_is_sure() -> None:
+    """As where a program writes its state to memory: who maps the pages is not known."""
+    stays = STEPS * PAGES // 5
+    faults = STEPS * PAGES + stays
+    pages = noted(faults=faults, thread_faults=faults, growth_bytes=stays * PAGE)
+    (row,) = found(RULE, trace(pages))
+    assert (row.saving_low_share, row.confidence) == (0, "low")
 
 
 def test_time_in_the_system_for_other_things_is_no_page() -> None:
