@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,6 +29,9 @@ _STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
 """A fused optimizer has a reason for its remaining operators per parameter."""
 
 _TOGETHER = r"^aten::_(foreach|fused)_"
+_COUNT, _POWER = "aten::_foreach_add_", "aten::_foreach_pow"
+_NO_TENSOR = re.compile(r'\[("(TensorList|Scalar|ScalarList|)",?)*\]')
+"""The types of a call without an input that is a tensor of its own."""
 _MANY = 30
 """Operators of a step: below, a model of a few tensors has nothing to merge."""
 _ROUNDS = 8
@@ -138,22 +142,37 @@ def _groups(case: RuleContext, steps: I64, calls: I64) -> Iterator[RuleFinding]:
 
 
 def _counted(case: RuleContext, calls: I64) -> tuple[int, int]:
-    """Return the groups of a step, and their settings; 0 and 1 without the recorded numbers.
+    """Return the groups of a step, and their settings; 0 and 1 where numbers are not recorded.
 
     The rarest operator is called once for each group. The operator whose numbers take the most
     values, less those of one group, has a value for each setting.
     """
     ops = case.trace.ops
-    if (ops.concrete[calls] < 0).any():
+    if (ops.concrete[calls] < 0).any() or _has_rates_in_tensors(case, calls):
         return 0, 1
-    step, name, numbers = ops.parent[calls], ops.name[calls], ops.concrete[calls]
-    first, group = groupby.group_rows(step, name)
-    count = np.bincount(group)
-    different, _ = groupby.group_rows(group, numbers)
-    values = np.bincount(group[different], minlength=len(first))
-    per_step = groupby.minima(groupby.group_rows(step[first])[1], count, len(np.unique(step)))
-    each = count / per_step[groupby.group_rows(step[first])[1]]
-    return int(np.median(per_step)), max(int(np.ceil((values / each).max())), 1)
+    first, kind = groupby.group_rows(ops.parent[calls], ops.name[calls])
+    count = np.bincount(kind)
+    different, _ = groupby.group_rows(kind, ops.concrete[calls])
+    values = np.bincount(kind[different], minlength=len(first))
+    steps, step = groupby.group_rows(ops.parent[calls[first]])
+    groups_of = groupby.minima(step, count, len(steps))
+    settings = np.ceil(values * groups_of[step] / count).max()
+    return int(np.median(groups_of)), max(int(settings), 1)
+
+
+def _has_rates_in_tensors(case: RuleContext, calls: I64) -> bool:
+    """Return whether a tensor may hold a rate: its value is not recorded.
+
+    The counts of steps are raised by a tensor as well. With ``capturable`` rates are in lists:
+    torch's foreach optimizers raise their decays to a power on the device then (``adamw.py``).
+    """
+    trace, ops = case.trace, case.trace.ops
+    first, _ = groupby.group_rows(ops.name[calls], ops.dtypes[calls])
+    for row in calls[first].tolist():
+        name, types = trace.text(ops.name[row]), trace.text(ops.dtypes[row])
+        if name == _POWER or (name != _COUNT and not _NO_TENSOR.fullmatch(types)):
+            return True
+    return False
 
 
 _JOIN = say(

@@ -7,7 +7,7 @@ import pytest
 
 from tb_privateuse1.advice.rules.optimizer_loop import RULE
 from tests.support.program import Program, found
-from tests.support.sized import FP32, SizedProgram, full, recorded
+from tests.support.sized import FP32, Input, SizedProgram, full, recorded
 
 KINDS = ("aten::mul_", "aten::add_", "aten::addcdiv_")
 
@@ -74,7 +74,9 @@ def test_a_model_inside_of_the_step_is_no_update() -> None:
     assert found(RULE, run.trace()) == []
 
 
-def grouped(rate: Callable[[int], float], *, numbers: bool = True) -> Program:
+def grouped(
+    rate: Callable[[int], Input], *, numbers: bool = True, also: str | None = None
+) -> Program:
     """Build steps that update a group for each of forty weights, with a rate for each."""
     run = Program()
     for _ in range(3):
@@ -82,16 +84,17 @@ def grouped(rate: Callable[[int], float], *, numbers: bool = True) -> Program:
             run.op("aten::mm", 10, kernel=50)
             with run.range("Optimizer.step#AdamW.step"):
                 for number in range(40):
-                    lists = [full(64, 64, dtype=FP32)]
-                    for name, value in (("add", "1"), ("fused", str(rate(number)))):
+                    lists: Input = [full(64, 64, dtype=FP32)]
+                    for name, value in (("_foreach_add_", "1"), ("_fused_adamw_", rate(number))):
                         inputs = recorded(lists, value) if numbers else {}
-                        kind = "_foreach_add_" if name == "add" else "_fused_adamw_"
-                        run.op(f"aten::{kind}", 9, kernel=2, **inputs)
+                        run.op(f"aten::{name}", 9, kernel=2, **inputs)
+                    if also:
+                        run.op(also, 9, kernel=2, **recorded("0.9", lists))
     return run
 
 
 def test_a_group_for_each_weight_is_found_where_settings_are_equal() -> None:
-    run = grouped(lambda number: 0.1 if number % 2 else 0.2)
+    run = grouped(lambda number: "0.1" if number % 2 else "0.2")
     (row,) = found(RULE, run.trace())
     assert row.title == "AdamW updates 40 groups of parameters one after the other"
     assert "2 different settings" in row.explanation
@@ -102,11 +105,13 @@ def test_a_group_for_each_weight_is_found_where_settings_are_equal() -> None:
 @pytest.mark.parametrize(
     "run",
     [
-        grouped(lambda number: 0.001 * (1 + number)),
-        grouped(lambda number: 0.001 * (1 + number // 6)),
-        grouped(lambda number: 0.1, numbers=False),
+        grouped(lambda number: f"0.{1 + number}"),
+        grouped(lambda number: f"0.{1 + number // 6}"),
+        grouped(lambda _: "0.1", numbers=False),
+        grouped(lambda _: full(dtype=FP32)),
+        grouped(lambda _: "0.1", also="aten::_foreach_pow"),
     ],
-    ids=["a rate for each", "a rate for each layer", "no numbers"],
+    ids=["a rate for each", "a rate for each layer", "no numbers", "in tensors", "on the device"],
 )
 def test_groups_that_may_differ_stay(run: Program) -> None:
     """Rates that fall layer by layer need a group for each layer."""
