@@ -314,7 +314,9 @@ def _saved_ns(one: Reported) -> int | None:
 
 def _severity(savings: Savings, one: Reported) -> AdviceSeverity:
     share = None if one.saving is None else savings.share(one.saving.ns)
-    return severity(share if share is None or share >= NOISE else None, one.finding.urgent)
+    found = severity(share if share is None or share >= NOISE else None, one.finding.urgent)
+    # What may save nothing at all is no reason to stop a build, nor the first thing to do.
+    return "medium" if found == "high" and not one.finding.least else found
 
 
 def _advice(read: ReadSteps, savings: Savings, one: Reported, behind_ns: int | None) -> AdviceRow:

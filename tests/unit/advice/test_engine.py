@@ -35,6 +35,7 @@ def rule(
     urgent: bool = False,
     title: str = "T",
     lacks: tuple[str, ...] = (),
+    least: float = 1.0,
 ) -> Rule:
     """Build a rule with a finding for each claim, in µs."""
 
@@ -45,8 +46,9 @@ def rule(
                 begin, end = claim
                 spent = intervals.union(np.array([begin * US]), np.array([end * US]))
             yield RuleFinding(
-                title, "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent, lacks=lacks
-            )
+                title, "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent, lacks=lacks,
+                least=least,
+            )  # fmt: skip
 
     return replace(RULES["data_loader"], name=name, check=check, needs=(), precedence=precedence)
 
@@ -107,6 +109,13 @@ def test_the_missing_data_of_findings_is_one_sentence() -> None:
         "findings surer."
     )
     assert advise(TRACE, rules=(note,)).missing == ""
+
+
+def test_what_may_save_nothing_is_no_severe_finding() -> None:
+    """It comes behind a smaller one that is sure."""
+    made = rule("unsure", (0, 500), least=0), rule("sure", (500, 800))
+    rows = advise(TRACE, rules=made).rows
+    assert [(row.rule, row.severity) for row in rows] == [("sure", "high"), ("unsure", "medium")]
 
 
 def test_rules_that_could_not_look_are_told_with_what_they_need() -> None:
