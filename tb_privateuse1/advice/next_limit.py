@@ -38,12 +38,15 @@ def next_limit(
 ) -> NextLimit | None:
     """Return what limits the steps then; None if nothing is left, or the figures are not sure.
 
+    On a host alone it is the host, before and behind.
+
     ``now`` and ``then`` are accounts of the replayed steps; ``window`` of them is judged.
     Without measured times, each figure would need a bound.
     """
     whole, left, window_ns = sum(now.values()), sum(then.values()), intervals.length(window)
     is_judged = abs(whole - window_ns) <= _DIFFERS * window_ns
-    if not left or not is_judged or not all_measured(case.trace.kernels):
+    kernels = case.trace.kernels
+    if not left or not is_judged or not len(kernels) or not all_measured(kernels):
         return None
     limit = max(then, key=lambda name: then[name])
     share, share_now = then[limit] / left, now[limit] / whole

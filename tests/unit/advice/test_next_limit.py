@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_privateuse1.advice.engine import AdviceRow, advise
-from tb_privateuse1.advice.rules import item_sync
+from tb_privateuse1.advice.rules import item_sync, new_pages
 from tb_privateuse1.analysis.account.table import account_table
 from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
@@ -14,6 +14,7 @@ from tb_privateuse1.trace.model import Trace
 from tests.support import chinese
 from tests.support.program import Program
 from tests.support.simulate import linear, simulate, step
+from tests.unit.advice.rules.test_new_pages import noted, trace
 
 
 def reading(rest: int) -> Trace:
@@ -51,6 +52,12 @@ def test_the_host_limits_where_it_has_more_to_do() -> None:
     assert row.next.limit == "idle"
     assert row.next.share == pytest.approx(1 - 520 / 2050, rel=0.05)
     assert "Python outside operators" in row.next.statement
+
+
+def test_a_host_alone_has_no_device_that_could_idle() -> None:
+    (row,) = advise(trace(noted()), rules=(new_pages.RULE,)).rows
+    assert row.saving_ns
+    assert row.next is None
 
 
 def test_nothing_is_said_of_inferred_times() -> None:
