@@ -359,7 +359,10 @@ def songs_recommended() -> Forms:
     From https://github.com/massquantity/LibRecommender/pull/275 and
     https://github.com/fastai/course-v3/pull/566.
     """
-    heard, told = torch.randint(2000, (96, 20)).to(DEVICE), torch.randint(2000, (96, 24)).to(DEVICE)
+    heard, offered = (
+        torch.randint(2000, (96, 20)).to(DEVICE),
+        torch.randint(2000, (96, 24)).to(DEVICE),
+    )
     first = torch.zeros(96, dtype=torch.int64).to(DEVICE)
 
     def form(repeated: bool) -> Step:
@@ -370,7 +373,7 @@ def songs_recommended() -> Forms:
         adagrad = torch.optim.Adagrad(model.parameters(), lr=0.01)
 
         def step() -> torch.Tensor:
-            listeners, candidates = tower(songs(heard).mean(1)), songs(told)
+            listeners, candidates = tower(songs(heard).mean(1)), songs(offered)
             if repeated:
                 each = listeners.unsqueeze(1).repeat(1, candidates.shape[1], 1)
                 scores = (each * candidates).sum(2)

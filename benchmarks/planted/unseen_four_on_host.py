@@ -209,7 +209,7 @@ class MappedUtterances(Utterances):
         self.files = [np.load(path, mmap_mode="r") for path in paths]
 
     def read(self, index: int) -> np.ndarray:
-        """Return the spectrogram in a file, of which nothing is read yet."""
+        """Return the spectrogram in a file, not read yet."""
         return self.files[index]
 
 

@@ -107,8 +107,8 @@ def customers_invented() -> Step:
         between = torch.lerp(made, real, torch.rand(256, 1)).requires_grad_()
         (slope,) = torch.autograd.grad(critic(between).sum(), between, create_graph=True)
         penalty = (slope.norm(dim=1) - 1).square().mean()
-        told = judged.mean() - doubted.mean() + 10 * penalty
-        told.backward()
+        loss = judged.mean() - doubted.mean() + 10 * penalty
+        loss.backward()
         of_critic.step()
         critic.requires_grad_(False)
         of_maker.zero_grad()
@@ -176,9 +176,9 @@ def views_compared() -> Step:
         with torch.no_grad():
             taught = teacher(one), teacher(other)
         sgd.zero_grad()
-        told = guess(student(other)), guess(student(one))
+        guesses = guess(student(other)), guess(student(one))
         alike = [
-            functional.cosine_similarity(a, b).mean() for a, b in zip(told, taught, strict=True)
+            functional.cosine_similarity(a, b).mean() for a, b in zip(guesses, taught, strict=True)
         ]
         loss = 2 - alike[0] - alike[1]
         loss.backward()
@@ -298,7 +298,7 @@ def offers_clicked() -> Step:
 
 
 def tasks_reconciled() -> Step:
-    """Take the gradient of each of two tasks, and mend the one that works against the other."""
+    """Take the gradient of each of two tasks, and correct the one that works against the other."""
     shared, heads = Tower(64, 192, 2, 192), nn.ModuleList([nn.Linear(192, 8), nn.Linear(192, 1)])
     model = nn.ModuleList([shared, heads]).to(DEVICE)
     common, own = list(shared.parameters()), list(heads.parameters())

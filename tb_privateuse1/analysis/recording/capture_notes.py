@@ -66,7 +66,7 @@ class RecordedPages(Struct, frozen=True):
 
     @property
     def gives_back(self) -> bool:
-        """Return whether the C library is known to give freed memory back, as nobody set it."""
+        """Return whether the C library is known to give freed memory back, by its defaults."""
         is_set = any("THRESHOLD" in name or "trim" in text for name, text in self.settings.items())
         return (self.allocator or "").startswith("glibc") and not is_set
 

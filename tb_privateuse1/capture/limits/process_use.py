@@ -35,8 +35,9 @@ _PAGES, _PROBES = 1024, 3
 _MAPS = Path("/proc/self/maps")
 _ALLOCATORS = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/]*$", re.MULTILINE)
 _SETTINGS = ("MALLOC_", "GLIBC_TUNABLES")
-"""How the environment begins what an allocator keeps (mallopt(3))."""
+"""What an allocator keeps (mallopt(3))."""
 _USUAL = ("steps", "faults", "growth_bytes")
+_ENOUGH = 8  # steps: two reads take 27 us
 _Counts = dict[str, int]
 
 _CGROUP = Path("/sys/fs/cgroup")
@@ -118,12 +119,12 @@ class MemoryPages:
 
     def begin_step(self) -> None:
         """Tell that a step begins."""
-        self._step = _read()
+        self._step = _read() if self._usual["steps"] < _ENOUGH else {}
 
     def end_step(self, action: ProfilerAction) -> None:
         """Tell that the step has ended in which the profiler did ``action``."""
         is_first, self._is_first = self._is_first, False
-        if not is_first and action in (ProfilerAction.NONE, ProfilerAction.WARMUP):
+        if self._step and not is_first and action in (ProfilerAction.NONE, ProfilerAction.WARMUP):
             spent = {**_since(self._step), "steps": 1}
             self._usual = {key: self._usual[key] + spent.get(key, 0) for key in _USUAL}
 

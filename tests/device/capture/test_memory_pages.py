@@ -44,6 +44,24 @@ def test_new_pages_are_counted_and_do_not_stay() -> None:
     assert noted["usual"] == {"steps": 0, "faults": 0, "growth_bytes": 0}
 
 
+def test_no_more_steps_without_a_recording_are_read_than_tell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A program may wait a million steps for its recording."""
+    reads: list[int] = []
+    read_one = capture._read
+    monkeypatch.setattr(capture, "_read", lambda: reads.append(1) or read_one())
+    pages = MemoryPages()
+    for _ in range(100):
+        pages.begin_step()
+        pages.end_step(ProfilerAction.NONE)
+    assert len(reads) <= 2 * (capture._ENOUGH + 1)
+    pages.start()
+    pages.stop()
+    assert pages.facts is not None
+    assert pages.facts["usual"]["steps"] == capture._ENOUGH
+
+
 def test_steps_without_a_recording_are_counted_but_for_the_first() -> None:
     pages = MemoryPages()
     for action in (ProfilerAction.NONE, ProfilerAction.NONE, ProfilerAction.WARMUP):
