@@ -359,10 +359,8 @@ def songs_recommended() -> Forms:
     From https://github.com/massquantity/LibRecommender/pull/275 and
     https://github.com/fastai/course-v3/pull/566.
     """
-    heard, offered = (
-        torch.randint(2000, (96, 20)).to(DEVICE),
-        torch.randint(2000, (96, 24)).to(DEVICE),
-    )
+    heard = torch.randint(2000, (96, 20)).to(DEVICE)
+    offered = torch.randint(2000, (96, 24)).to(DEVICE)
     first = torch.zeros(96, dtype=torch.int64).to(DEVICE)
 
     def form(repeated: bool) -> Step:
