@@ -27,7 +27,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             // Translations import these. They must not import what waits for a translation.
-            { name: "base", test: /node_modules|src\/(i18n\/count|preference)/, priority: 1 },
+            { name: "base", test: /node_modules|src\/(i18n\/(count|han)|preference)/, priority: 1 },
             // One file: rules of one weight count in the order of imports, whichever page comes first.
             { name: "styles", test: /\.css$/, priority: 2 },
             // What several pages share is one file: by default it is thirty of a kilobyte each.

@@ -70,6 +70,7 @@ def test_the_first_page_is_small_and_the_pages_load_the_rest(
     page.on("request", on_request)
     page.goto(f"{tensorboard.url}{ALONE}#p.privateuse1.run=ddp")
     page.get_by_test_id("figure-utilization").wait_for()
+    page.get_by_test_id("waited-for").wait_for()  # it comes last
     first = names(asked)
     assert sum(map(packed, first)) < FIRST_PAGE_BYTES[locale]
     for letter, name in LETTERS.items():

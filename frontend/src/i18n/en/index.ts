@@ -4,7 +4,6 @@ import * as lib from "./lib";
 import * as recording from "./pages/recording";
 import * as advice from "./pages/advice";
 import * as counters from "./pages/counters";
-import * as diff from "./pages/diff";
 import * as distributed from "./pages/distributed";
 import * as flame from "./pages/flame";
 import * as history from "./pages/history";
@@ -33,7 +32,6 @@ export const en = {
   ...recording,
   ...advice,
   ...counters,
-  ...diff,
   ...distributed,
   ...flame,
   ...history,

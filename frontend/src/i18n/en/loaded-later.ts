@@ -1,4 +1,5 @@
 // English texts that single pages load later, for the test of translations.
+import * as compare from "./pages/diff";
 import { compilation } from "./pages/compilation";
 import { culprits } from "./pages/culprits";
 import { parallelism } from "./pages/distributed-parallelism";
@@ -9,6 +10,7 @@ import { roofline } from "./pages/roofline";
 import { serving } from "./pages/serving";
 
 export const loadedLater = {
+  compare,
   compilation,
   culprits,
   memoryRanks,

@@ -1,4 +1,5 @@
 // Chinese texts that single pages load later, for the test of translations.
+import * as compare from "./zh-diff";
 import { compilation } from "./zh-compilation";
 import { culprits } from "./zh-culprits";
 import { memoryRanks } from "./zh-memory-ranks";
@@ -9,6 +10,7 @@ import { serving } from "./zh-serving";
 import { report } from "./pages/report";
 
 export const loadedLater = {
+  compare,
   compilation,
   culprits,
   memoryRanks,

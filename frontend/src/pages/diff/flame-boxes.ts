@@ -1,7 +1,7 @@
 // The boxes of the differential flame graph: their width, and the color and words of their change.
 import type { FlameDiffNode } from "../../api/types";
 import { relativeChange } from "../../lib/format";
-import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 import type { FlameBox } from "../../widgets/flamegraph/layout";
 
 /** What the width of a box is: time per step in the base, in the new run, or their mean. */
@@ -59,7 +59,7 @@ export function boxOf(row: FlameDiffNode, width: Width): FlameBox {
 
 /** Never color alone: a sign and a number, or a word. */
 function noteOf(row: FlameDiffNode, change: Change): string {
-  if (row.status !== "both") return t.diff.statuses[row.status];
+  if (row.status !== "both") return compare.diff.statuses[row.status];
   if (!row.base_ns || row.change_ns === null) return "";
   if (change === "same") return "≈";
   return relativeChange(row.change_ns / row.base_ns);

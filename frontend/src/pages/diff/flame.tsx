@@ -10,6 +10,7 @@ import { useFlameDiff, useLatest } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 import { WindowContext, windowLine } from "../../widgets/window-context";
 import { FlameGraph } from "../../widgets/flamegraph/flamegraph";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -31,7 +32,7 @@ import { boxOf, changeOf, LEGEND, sizeOf, type Change, type Width } from "./flam
 import { WORDS } from "./rows";
 import "./flame.css";
 
-const texts = t.diffFlame;
+const texts = compare.diffFlame;
 
 interface FlameDiffProps {
   selected: Selected;
@@ -190,10 +191,10 @@ function Details({ result, row }: { result: Result; row: FlameDiffNode | null })
       </div>
     );
   const share = row.base_ns && row.change_ns !== null ? relativeChange(row.change_ns / row.base_ns) : null;
-  const verdict = row.status === "both" ? WORDS[row.verdict] : t.diff.statuses[row.status];
+  const verdict = row.status === "both" ? WORDS[row.verdict] : compare.diff.statuses[row.status];
   const errors = [
-    row.noise_ns ? t.diff.bySpread(duration(row.noise_ns)) : "",
-    row.bound_ns ? t.diff.byBounds(duration(row.bound_ns)) : "",
+    row.noise_ns ? compare.diff.bySpread(duration(row.noise_ns)) : "",
+    row.bound_ns ? compare.diff.byBounds(duration(row.bound_ns)) : "",
   ].filter(Boolean);
   return (
     <div
@@ -209,7 +210,7 @@ function Details({ result, row }: { result: Result; row: FlameDiffNode | null })
         {duration(row.base_ns)} → {duration(row.now_ns)}
       </span>
       , <b>{signedDuration(row.change_ns)}</b>
-      {share !== null && ` (${share})`}, {t.diff.said([verdict, ...errors])},{" "}
+      {share !== null && ` (${share})`}, {compare.diff.said([verdict, ...errors])},{" "}
       {texts.calls(calls(row.base_calls), calls(row.now_calls))}
     </div>
   );

@@ -6,7 +6,7 @@ import { useDiff, useLatest, useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { type BaseChoice, baseOf } from "./base";
 import { go, state, type State } from "../../state/url";
-import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 import { ChangeBars, type Change } from "../../widgets/charts/change-bars";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Picker } from "../../widgets/controls/picker";
@@ -21,7 +21,7 @@ import type { ChoosingProps } from "../page-props";
 import { Show } from "../shared/load-states";
 import "./diff.css";
 
-const texts = t.diff;
+const texts = compare.diff;
 
 export function Diff({ selected, runs }: ChoosingProps) {
   const base = baseOf(runs, state.value, selected);

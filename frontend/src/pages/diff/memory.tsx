@@ -5,6 +5,7 @@ import type { Diff, DiffAllocator, DiffMemory, Options } from "../../api/types";
 import { bytes, count, signedBytes } from "../../lib/format";
 import { nameOf } from "../../state/selection";
 import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 import { field, worded, type Column } from "../../widgets/table/columns";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -14,7 +15,7 @@ import { aliveChanges, type Change, CHANGE_CHOICES } from "../shared/alive-chang
 import { RELATIVE } from "./relative";
 import "../overview/verdict-line.css";
 
-const texts = t.diffMemory;
+const texts = compare.diffMemory;
 const WORDS = texts.verdicts;
 const NAMES = texts.figures;
 const changes = t.memoryChanges;
@@ -181,13 +182,13 @@ const FIGURES: readonly Column<DiffMemory>[] = [
   }),
 ];
 
-const STATUS = t.diff.statuses;
+const STATUS = compare.diff.statuses;
 
 const ALLOCATORS: readonly Column<DiffAllocator>[] = [
   worded("name", texts.operator, 220, (r) => nameOf(r.name)),
   field("device", { title: texts.device }, "text", 100),
   worded("status", { title: "" }, 52, (r) => STATUS[r.status], {
-    help: t.diffTables.statusHelp,
+    help: compare.diffTables.statusHelp,
     cell: (r) => <span class={`diff-status ${r.status}`}>{STATUS[r.status]}</span>,
   }),
   field("base_bytes", texts.allocatedBase, "bytes", 92, { additive: true }),

@@ -5,11 +5,11 @@ import { fullName } from "../../lib/full-name";
 import { nameOf, type Selected } from "../../state/selection";
 import { linkProps } from "../../state/links";
 import { state } from "../../state/url";
-import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 import { Inspector } from "../../widgets/inspector/inspector";
 import { targetOf, WORDS, type By } from "./rows";
 
-const texts = t.diffRow;
+const texts = compare.diffRow;
 
 interface RowPanelProps {
   row: DiffRow;

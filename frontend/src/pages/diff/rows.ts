@@ -3,7 +3,7 @@ import type { DiffRow } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { fullName } from "../../lib/full-name";
 import type { State } from "../../state/url";
-import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 
 export const KINDS = ["operators", "shapes", "kernels", "modules", "annotations"] as const;
 export type By = (typeof KINDS)[number];
@@ -12,7 +12,7 @@ export const OTHERS = ["flame", "memory", "steps"] as const;
 export type Shown = By | (typeof OTHERS)[number];
 
 /** What may be said of a change. */
-export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdicts;
+export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = compare.diff.verdicts;
 
 export const keyOf = (r: DiffRow): string => `${fullName(r)} ${r.detail ?? ""}`.trim();
 

@@ -7,6 +7,7 @@ import { nameOf, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 import { derived, field, worded, type Column } from "../../widgets/table/columns";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -21,7 +22,7 @@ import { comparedWork } from "./work-columns";
 import { NotListed } from "../shared/not-listed";
 import { StepLink } from "../shared/step-link";
 
-const texts = t.diffTables;
+const texts = compare.diffTables;
 
 interface DiffTableProps {
   result: Result;
@@ -211,7 +212,7 @@ interface Handles {
   turn: (row: DiffRow, open: boolean) => void;
 }
 
-const STATUS = t.diff.statuses;
+const STATUS = compare.diff.statuses;
 
 function change<Row>(
   key: keyof Row & string,

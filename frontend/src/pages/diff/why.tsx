@@ -4,11 +4,12 @@ import { MISSING, duration, exactDuration, percent, signedDuration } from "../..
 import { type LinkProps, linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "./why.css";
 
-const texts = t.diffWhy;
+const texts = compare.diffWhy;
 
 /** What differs about the recordings besides their time, in one line. */
 export function Conditions({ conditions }: { conditions: readonly Condition[] }) {

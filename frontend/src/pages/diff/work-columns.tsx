@@ -2,10 +2,11 @@
 import type { DiffRow } from "../../api/types";
 import { count, MISSING, percent } from "../../lib/format";
 import { t } from "../../i18n";
+import { compare } from "../../i18n/compare";
 import { field, type Column } from "../../widgets/table/columns";
 import { byteRate, withUnit } from "../shared/work";
 
-const texts = t.diffTables;
+const texts = compare.diffTables;
 const heads = t.work.columns;
 const SIDES = ["base", "now"] as const;
 

@@ -1,9 +1,9 @@
 // Chinese texts of en/pages/diff.
-import type { Diff } from "../../../api/types";
-import { count } from "../../count";
-import { spaced } from "../../han";
-import type * as english from "../../en/pages/diff";
-import type { Translation } from "../../translation";
+import type { Diff } from "../../api/types";
+import { count } from "../count";
+import { spaced } from "../han";
+import type * as english from "../en/pages/diff";
+import type { Translation } from "../translation";
 
 const KINDS: Record<Diff["by"], string> = {
   operators: "算子",
