@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.pairs.pair import Forms, Step
-from benchmarks.planted.fault import FASTER, SHORT, planted
+from benchmarks.planted.fault import SHORT, planted
 
 DEVICE: Final = "refdev"
 
@@ -74,13 +74,16 @@ def hotels_booked() -> Forms:
     https://github.com/lucidrains/tab-transformer-pytorch/issues/20 and
     https://github.com/rixwew/pytorch-fm/issues/4.
     """
-    sizes = [40, 7, 12, 300, 150, 90, 24, 31, 5, 60, 200, 17, 80, 33, 9, 120]
+    sizes = [
+        40, 7, 12, 300, 150, 90, 24, 31, 5, 60, 200, 17, 80, 33, 9, 120, 25, 14, 70, 6, 45, 110,
+        3, 50,
+    ]  # fmt: skip
     features = torch.stack([torch.randint(size, (192,)) for size in sizes], 1).to(DEVICE)
     booked = torch.randint(2, (192, 1)).float().to(DEVICE)
 
     def form(tables: type[Tables] | type[OneTable]) -> Step:
         torch.manual_seed(0)
-        model = nn.Sequential(tables(sizes, 16), Body(256, 128, 2, 1)).to(DEVICE)
+        model = nn.Sequential(tables(sizes, 8), Body(192, 96, 1, 1)).to(DEVICE)
         adam = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
         def step() -> torch.Tensor:
@@ -193,12 +196,12 @@ def clouds_denoised() -> Forms:
     https://github.com/open-mmlab/mmsegmentation/issues/3231 and
     https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html.
     """
-    clouds = torch.rand(96, 768).to(DEVICE)
+    clouds = torch.rand(96, 1024).to(DEVICE)
     level = (1 - torch.linspace(1e-4, 0.02, 1000)).cumprod(0).to(DEVICE)
 
     def form(on_host: bool) -> Step:
         torch.manual_seed(0)
-        times, body = nn.Embedding(1000, 768).to(DEVICE), Body(768, 192, 3, 768).to(DEVICE)
+        times, body = nn.Embedding(1000, 1024).to(DEVICE), Body(1024, 96, 2, 1024).to(DEVICE)
         adam = torch.optim.AdamW([*times.parameters(), *body.parameters()], lr=1e-4, fused=True)
 
         def step() -> torch.Tensor:
@@ -286,8 +289,8 @@ def reports_summarized() -> Forms:
 
     def form(scaled: bool) -> Step:
         torch.manual_seed(0)
-        model = Body(256, 128, 4, 16).to(DEVICE)
-        adam = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+        model = Body(256, 96, 5, 16).to(DEVICE)
+        adam = torch.optim.AdamW(model.parameters(), lr=1e-3)
         scaler = torch.amp.GradScaler(DEVICE, enabled=scaled)
 
         def step() -> torch.Tensor:
@@ -345,7 +348,7 @@ PAIRS: Final = (
     planted("hotels_booked", "one table for all features", hotels_booked, settings=SHORT),
     planted("verses_written", "all words discouraged at once", verses_written),
     planted("cells_matched", "a test after ten rounds", cells_matched, settings=SHORT),
-    planted("clouds_denoised", "noise is drawn on the device", clouds_denoised, settings=FASTER),
+    planted("clouds_denoised", "noise is drawn on the device", clouds_denoised, settings=SHORT),
     planted("recipes_understood", "words are sorted by experts", recipes_understood),
     planted("reports_summarized", "gradients are not scaled", reports_summarized, settings=SHORT),
     planted("harvest_forecast", "the optimizer decays weights", harvest_forecast, settings=SHORT),

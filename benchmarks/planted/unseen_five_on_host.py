@@ -187,7 +187,7 @@ def words_embedded() -> Forms:
 
     def form(draw: Callable[[int], torch.Tensor]) -> Step:
         torch.manual_seed(0)
-        center, around = nn.Embedding(words, 192), nn.Embedding(words, 192)
+        center, around = nn.Embedding(words, 256), nn.Embedding(words, 256)
         sgd = torch.optim.SGD([*center.parameters(), *around.parameters()], lr=0.1, fused=True)
         number = 0
 
@@ -216,7 +216,7 @@ def x_rays_scored() -> Forms:
     https://github.com/Lightning-AI/torchmetrics/issues/126 and
     https://github.com/Lightning-AI/torchmetrics/pull/984.
     """
-    pictures, found = torch.rand(16, 1, 56, 56), torch.randint(2, (16, 14))
+    pictures, found = torch.rand(12, 1, 48, 48), torch.randint(2, (12, 14))
 
     def form(each: bool) -> Step:
         torch.manual_seed(0)
