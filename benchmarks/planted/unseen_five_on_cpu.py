@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from typing import Final
 
@@ -198,23 +199,23 @@ Total = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def summed_by_tag(scores: torch.Tensor, changes: torch.Tensor) -> torch.Tensor:
-    """Return the logarithm of the sum over all sequences of tags, tag by tag."""
+    """Return the logarithms of sums over all sequences of tags, tag by tag."""
     so_far = scores[0]
     for score in scores[1:]:
         following = []
         for tag in range(len(changes)):
-            arrived = so_far + changes[tag] + score[tag].expand(len(changes))
-            following.append(torch.logsumexp(arrived, 0).view(1))
-        so_far = torch.cat(following)
-    return torch.logsumexp(so_far, 0)
+            arrived = so_far + changes[tag] + score[:, tag, None].expand_as(so_far)
+            following.append(torch.logsumexp(arrived, 1).unsqueeze(1))
+        so_far = torch.cat(following, 1)
+    return torch.logsumexp(so_far, 1)
 
 
 def summed_by_word(scores: torch.Tensor, changes: torch.Tensor) -> torch.Tensor:
     """Return the same; a word's tags at once."""
     so_far = scores[0]
     for score in scores[1:]:
-        so_far = torch.logsumexp(so_far + changes, 1) + score
-    return torch.logsumexp(so_far, 0)
+        so_far = torch.logsumexp(so_far[:, None] + changes, 2) + score
+    return torch.logsumexp(so_far, 1)
 
 
 def names_tagged() -> Forms:
@@ -224,25 +225,22 @@ def names_tagged() -> Forms:
     https://github.com/rguthrie3/BiLSTM-CRF/issues/6 and
     https://github.com/pytorch/pytorch/issues/2400.
     """
-    sentences, truths = torch.randint(800, (16, 14)), torch.randint(5, (16, 14))
+    sentences, truths = torch.randint(800, (12, 14)), torch.randint(9, (12, 14))
 
     def form(total: Total) -> Step:
         torch.manual_seed(0)
         words = nn.Embedding(800, 128)
-        reader = nn.LSTM(128, 192, num_layers=2, bidirectional=True, batch_first=True)
-        head, changes = nn.Linear(384, 5), nn.Parameter(torch.randn(5, 5))
+        reader = nn.LSTM(128, 160, bidirectional=True, batch_first=True)
+        head, changes = nn.Linear(320, 9), nn.Parameter(torch.randn(9, 9))
         weights = [*words.parameters(), *reader.parameters(), *head.parameters(), changes]
         sgd = torch.optim.SGD(weights, lr=0.01, weight_decay=1e-4, fused=True)
-        number = 0
 
         def step() -> torch.Tensor:
-            nonlocal number
-            sentence, truth = sentences[number % 16], truths[number % 16]
-            number += 1
             sgd.zero_grad()
-            scores = head(reader(words(sentence[None]))[0]).squeeze(0)
-            right = scores.gather(1, truth[:, None]).sum() + changes[truth[1:], truth[:-1]].sum()
-            loss = total(scores, changes) - right
+            scores = head(reader(words(sentences))[0])
+            right = scores.gather(2, truths.unsqueeze(2)).sum((1, 2))
+            right = right + changes[truths[:, 1:], truths[:, :-1]].sum(1)
+            loss = (total(scores.transpose(0, 1), changes) - right).mean()
             loss.backward()
             sgd.step()
             return loss.detach()
@@ -258,8 +256,8 @@ def earthquakes_picked() -> Forms:
     From https://github.com/scipy/scipy/pull/3144, https://github.com/numpy/numpy/issues/8639 and
     https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.next_fast_len.html.
     """
-    ground, arrival = torch.randn(6, 8, 6000), torch.randint(750, (6,))
-    taps = 212
+    record, onset = torch.randn(6, 8, 6600), torch.randint(600, 6000, (6,))
+    shown, taps = 6000, 212
 
     def form(length: int) -> Step:
         torch.manual_seed(0)
@@ -270,10 +268,14 @@ def earthquakes_picked() -> Forms:
         )  # fmt: skip
         adam = torch.optim.Adam([filters, *picker.parameters()], lr=1e-3, fused=True)
 
+        begins = random.Random(0)
+
         def step() -> torch.Tensor:
+            begin = begins.randrange(600)
+            ground, arrival = record[..., begin : begin + shown], (onset - begin) // 8
             adam.zero_grad()
             spectra = torch.fft.rfft(ground, length) * torch.fft.rfft(filters, length)
-            filtered = torch.fft.irfft(spectra, length)[..., : ground.shape[2]]
+            filtered = torch.fft.irfft(spectra, length)[..., :shown]
             loss = functional.cross_entropy(picker(filtered), arrival)
             loss.backward()
             adam.step()
@@ -281,7 +283,7 @@ def earthquakes_picked() -> Forms:
 
         return step
 
-    return Forms(form(ground.shape[2] + taps - 1), form(6250))
+    return Forms(form(shown + taps - 1), form(6250))
 
 
 PAIRS: Final = (

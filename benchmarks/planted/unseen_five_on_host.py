@@ -171,12 +171,12 @@ def words_embedded() -> Forms:
     https://github.com/theeluwin/pytorch-sgns/issues/9 and
     https://github.com/Stonesjtu/Pytorch-NCE/issues/19.
     """
-    words, wrong = 4000, 6
+    words, wrong = 1200, 6
     rng = np.random.default_rng(0)
     often = rng.zipf(1.2, words).clip(max=10_000).astype(np.float64) ** 0.75
     shares = often / often.sum()
     weights = torch.from_numpy(shares)
-    pairs = torch.randint(words, (64, 2, 96))
+    pairs = torch.randint(words, (64, 2, 128))
 
     def each(count: int) -> torch.Tensor:
         drawn = [rng.choice(words, wrong, p=shares) for _ in range(count)]
@@ -187,7 +187,7 @@ def words_embedded() -> Forms:
 
     def form(draw: Callable[[int], torch.Tensor]) -> Step:
         torch.manual_seed(0)
-        center, around = nn.Embedding(words, 256), nn.Embedding(words, 256)
+        center, around = nn.Embedding(words, 300), nn.Embedding(words, 300)
         sgd = torch.optim.SGD([*center.parameters(), *around.parameters()], lr=0.1, fused=True)
         number = 0
 
