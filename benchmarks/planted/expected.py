@@ -325,6 +325,22 @@ UNSEEN_FOUR: dict[str, tuple[str, ...]] = {
     "pictures_sampled": ("item_sync",),
     "pictures_copied": ("blocking_copy", "blocked_call"),
     "songs_recommended": ("repeated_tensor",),
+    "mail_sorted": ("single_process_loader", "python_overhead"),
+    "leaves_graded": ("single_process_loader",),
+    "words_embedded": ("python_overhead", "single_process_loader"),
+    "x_rays_scored": ("side_work", "repeated_work"),
+    "machines_watched": ("side_work", "python_overhead"),
+    "carts_balanced": ("repeated_passes",),
+    "molecules_placed": ("single_process_loader", "repeated_work"),
+    "names_tagged": ("indexing_loop", "tensor_loop"),
+    "earthquakes_picked": ("outdone_calls",),
+    "hotels_booked": ("tensor_loop", "product_series"),
+    "verses_written": ("item_sync", "indexing_loop"),
+    "cells_matched": ("item_sync",),
+    "clouds_denoised": ("blocking_copy", "filled_on_host"),
+    "recipes_understood": ("dynamic_result", "item_sync"),
+    "reports_summarized": ("item_sync", "tensor_loop"),
+    "harvest_forecast": ("tensor_loop", "elementwise_chain"),
 }
 """The same of a fourth one."""
 
