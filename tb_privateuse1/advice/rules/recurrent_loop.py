@@ -20,7 +20,7 @@ from tb_privateuse1.analysis.idioms.recurrent_loops import (
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.idioms.small_recurrences import SmallRecurrences, small_recurrences
 from tb_privateuse1.analysis.idle import device_bound
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import fill, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
@@ -58,26 +58,26 @@ class _OnHost(Struct, frozen=True, eq=False):
 
 
 def _of_small_kernels(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield loops whose kernels are so small that the host is as fast."""
+    """Yield loops whose kernels are so small that the host is as fast: over items, then others."""
     found = small_recurrences(case.trace)
-    if not len(found.ranges):
-        return
-    taped = bool(found.ranges.backward.any())
-    saved = _on_host(case, found, taped)
+    for loops in (found.where(found.taken), found.where(~found.taken)):
+        if len(loops.ranges):
+            yield from _of_loops(case, loops)
+
+
+def _of_loops(case: RuleContext, found: SmallRecurrences) -> Iterator[RuleFinding]:
+    """Yield loops that all take the next item of a tensor, or none of which does."""
+    taped, taken = bool(found.ranges.backward.any()), bool(found.taken.all())
+    saved = _on_host(case, found, is_sure=taken and not taped)
     if case.share(intervals.length(saved.claim)) < MANY_PLACES:
         return
     ranges = found.ranges
     ahead = ranges.take(np.flatnonzero(~ranges.backward & case.judged[ranges.place]))
+    title, explanation = _OVER_ITEMS if taken else _OF_ROUNDS
     yield RuleFinding(
-        title=say(
-            "A loop of small kernels, each round on the result of the one before: {share} of the "
-            "time",
-            share=percent(case.share(intervals.length(saved.claim))),
-        ),
-        explanation=say(
-            "{loops:,} loops took {rounds:,.0f} items each, with {calls:,.0f} operators for each "
-            "item. None multiplies matrices, and all are on a few numbers: a launch takes longer "
-            "than their work. One batch cannot do rounds that need each other.",
+        title=fill(title, share=percent(case.share(intervals.length(saved.claim)))),
+        explanation=fill(
+            explanation,
             loops=len(ahead),
             rounds=float(ahead.rounds.mean()),
             calls=float((found.calls / ranges.rounds).mean()),
@@ -96,21 +96,21 @@ def _of_small_kernels(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         least=saved.least,
         most=saved.most,
-        confidence="low" if taped else "medium",
+        confidence="medium" if taken and not taped else "low",
         source=case.source(ahead.place.astype(np.int64)),
         lacks=case.lacks("stacks"),
-        fix=_OF_SMALL_WITH_GRADIENTS if taped else _OF_SMALL,
+        fix=_FIXES[taken, taped],
         code=_ON_HOST,
     )
 
 
-def _on_host(case: RuleContext, found: SmallRecurrences, taped: bool) -> _OnHost:
+def _on_host(case: RuleContext, found: SmallRecurrences, *, is_sure: bool) -> _OnHost:
     """Return what goes; one operator for a whole loop would leave a round of it.
 
     Where the device limits, a wait for what it has to do may cost as much as the loop.
     """
     ranges = found.ranges
-    share = _left(found, _TAPED_CALL_NS if taped else _CALL_NS)
+    share = _left(found, _TAPED_CALL_NS if ranges.backward.any() else _CALL_NS)
     slow = _left(found, _SLOW_CALL_NS)
     looping = _part(ranges, share)
     of = lookup(found.of, found.graph.kernel_node, NONE)
@@ -125,7 +125,7 @@ def _on_host(case: RuleContext, found: SmallRecurrences, taped: bool) -> _OnHost
         claim=claim,
         looping=looping,
         work=work,
-        least=0.0 if taped else min(intervals.length(sure) / whole, 1.0),
+        least=min(intervals.length(sure) / whole, 1.0) if is_sure else 0.0,
         most=max(intervals.length(all_but_one) / whole, 1.0),
     )
 
@@ -146,18 +146,48 @@ def _part(ranges: Recurrences, share: np.ndarray) -> intervals.Set:
     return intervals.union(*device_bound.shorten(spans, share[order]))
 
 
-_OF_SMALL = say(
-    "Compute it where the data comes from, ahead of the copy to the device; else copy the small "
-    "tensors to the host once, loop over arrays of NumPy there, and copy the result back once. "
-    "Sums and products so far are one operator (cumsum, cumprod, cummax), and so is a loop whose "
-    "rounds only read their own item. Where the result is needed on the device, compile the loop "
-    "(torch.compile) or capture it as a graph."
+_OVER_ITEMS = (
+    say("A loop of small kernels, each round on the result of the one before: {share} of the time"),
+    say(
+        "{loops:,} loops took {rounds:,.0f} items each, with {calls:,.0f} operators for each item. "
+        "None multiplies matrices, and all are on a few numbers: a launch takes longer than their "
+        "work. One batch cannot do rounds that need each other."
+    ),
 )
-_OF_SMALL_WITH_GRADIENTS = say(
-    "Sums and products so far are one operator (cumsum, cumprod, logcumsumexp), and so is a loop "
-    "whose rounds only read their own item. Else compile the loop (torch.compile), or run it on "
-    "the host: gradients go through x.cpu() and back."
+_OF_ROUNDS = (
+    say("A loop of small kernels: {share} of the time"),
+    say(
+        "{loops:,} loops ran {rounds:,.0f} equal rounds each, of {calls:,.0f} operators. None "
+        "multiplies matrices, and all are on a few numbers: a launch takes longer than their work. "
+        "Whether a round needs the one before is not recorded."
+    ),
 )
+_FIXES = {
+    (True, False): say(
+        "Compute it where the data comes from, ahead of the copy to the device; else copy the "
+        "small tensors to the host once, loop over arrays of NumPy there, and copy the result back "
+        "once. Sums and products so far are one operator (cumsum, cumprod, cummax), and so is a "
+        "loop whose rounds only read their own item. Where the result is needed on the device, "
+        "compile the loop (torch.compile) or capture it as a graph."
+    ),
+    (True, True): say(
+        "Sums and products so far are one operator (cumsum, cumprod, logcumsumexp), and so is a "
+        "loop whose rounds only read their own item. Else compile the loop (torch.compile), or run "
+        "it on the host: gradients go through x.cpu() and back."
+    ),
+    (False, False): say(
+        "If each round has tensors of its own, one operator does all of them: torch.stack, or "
+        "torch._foreach_add. If a round needs the one before, copy the small state to the host, "
+        "loop over arrays of NumPy there, and copy the result back once; or compile the loop "
+        "(torch.compile), or capture it as a graph."
+    ),
+    (False, True): say(
+        "If each round has tensors of its own, one operator does all of them: torch.stack. If a "
+        "round needs the one before, compile the loop (torch.compile), or run it on the host: "
+        "gradients go through x.cpu() and back."
+    ),
+}
+"""By whether each round takes an item, and whether gradients go through the loop."""
 _ON_HOST = Code(
     before=(
         "for t in reversed(range(len(rewards))):\n"

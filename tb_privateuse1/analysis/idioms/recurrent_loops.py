@@ -262,7 +262,12 @@ def with_backward(trace: Trace, ahead: Recurrences) -> Recurrences:
         backward=np.ones(len(loops), np.bool_),
         place=ahead.place[loops],
     )
-    columns = zip(ahead.columns(), behind.columns(), strict=True)
+    return joined(ahead, behind)
+
+
+def joined(some: Recurrences, others: Recurrences) -> Recurrences:
+    """Return the ranges of both."""
+    columns = zip(some.columns(), others.columns(), strict=True)
     return Recurrences(**{name: np.concatenate((a, b)) for (name, a), (_, b) in columns})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -137,4 +138,65 @@ def test_on_a_host_alone_nothing_is_launched() -> None:
                 reads(run, time, TIMES, 16)
                 run.op("aten::mul", 12, **recorded(item, "0.99"))
                 run.op("aten::add", 12, **recorded(item, item, "1"))
+    assert found(RULE, run.trace()) == []
+
+
+STATE = full(64, dtype=FP32)
+
+
+def integrated(
+    *, rounds: int = TIMES, reads_own: bool = True, marked: bool = True, parts: bool = False
+) -> SizedProgram:
+    """Run steps with rounds of equal operators that take no item, behind a product."""
+    run = SizedProgram()
+    written = full(16, dtype=FP32)
+    for _ in range(4):
+        with run.step() if marked else nullcontext():
+            run.op("aten::mm", 10, kernel=30)
+            for _ in range(rounds):
+                run.run("aten::sin", STATE, host=12)
+                if reads_own:
+                    run.run("aten::add", STATE, STATE, "0.02", host=12)
+                else:
+                    run.run("aten::sum", full(16, 4, dtype=FP32), "[1]", "False", "", host=12)
+                    run.run("aten::add", written, written, "1", host=12)
+                if parts:
+                    run.op("aten::_local_scalar_dense", 5, kernel=2, **recorded(STATE))
+            run.op("aten::mm", 10, kernel=30)
+            run.wait()
+    return run
+
+
+def test_equal_rounds_that_may_need_each_other_are_said_with_a_doubt() -> None:
+    """Which tensors they read is not recorded: some may have their own."""
+    (row,) = found(RULE, integrated().trace())
+    assert (row.confidence, row.saving_low_share) == ("low", 0.0)
+    assert row.saving_share is not None
+    assert row.saving_share > 0.3
+    assert "not recorded" in row.explanation
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(integrated(rounds=6), id="few rounds"),
+        pytest.param(integrated(parts=True), id="the host decides"),
+        pytest.param(integrated(marked=False), id="steps that are not marked"),
+    ],
+)
+def test_equal_rounds_that_are_no_loop(run: SizedProgram) -> None:
+    assert found(RULE, run.trace()) == []
+
+
+def test_rounds_that_write_no_size_that_they_read_need_no_other() -> None:
+    """Sums of parts, one after the other: nothing goes from round to round."""
+    run = SizedProgram()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=30)
+            for _ in range(TIMES):
+                run.run("aten::exp", STATE, host=12)
+                run.run("aten::sum", STATE, "[0]", "False", "", host=12)
+            run.op("aten::mm", 10, kernel=30)
+            run.wait()
     assert found(RULE, run.trace()) == []
