@@ -1,4 +1,4 @@
-"""A loop over a sequence whose rounds need each other, with several operators in each."""
+"""A loop whose rounds need each other: over a sequence, with products, or of small kernels."""
 
 from __future__ import annotations
 
@@ -253,8 +253,9 @@ RULE = Rule(
     looks_for=say(
         "{rounds} or more equal rounds of operators with products, each on the next item of a "
         "tensor, that read what the round before wrote. A round that writes into a cache does not "
-        "count. On a device also such rounds without a product, a module, or a copy to or from the "
-        "host, whose operators move less than {most} KiB each.",
+        "count. On a device also rounds without a product, a module, or a copy to or from the "
+        "host, whose operators move less than {most} KiB each: on the next item of a tensor, or "
+        "equal ones of a marked step that may read what the round before wrote.",
         most=MUCH_BYTES >> 10,
         rounds=ROUNDS,
     ),
