@@ -147,11 +147,12 @@ def _part(ranges: Recurrences, share: np.ndarray) -> intervals.Set:
 
 
 _OVER_ITEMS = (
-    say("A loop of small kernels, each round on the result of the one before: {share} of the time"),
+    say("A loop of small kernels, one item after the other: {share} of the time"),
     say(
         "{loops:,} loops took {rounds:,.0f} items each, with {calls:,.0f} operators for each item. "
         "None multiplies matrices, and all are on a few numbers: a launch takes longer than their "
-        "work. One batch cannot do rounds that need each other."
+        "work. By the sizes that they read and write, rounds need the one before: one batch cannot "
+        "do those."
     ),
 )
 _OF_ROUNDS = (
