@@ -11,14 +11,17 @@ from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
-from tb_privateuse1.analysis.idioms.fused_kernel_rates import MUCH_BYTES
 from tb_privateuse1.analysis.idioms.recurrent_loops import (
     ROUNDS,
     Recurrences,
     recurrent_loops,
 )
 from tb_privateuse1.analysis.idioms.slow_products import Slow
-from tb_privateuse1.analysis.idioms.small_recurrences import SmallRecurrences, small_recurrences
+from tb_privateuse1.analysis.idioms.small_recurrences import (
+    FEW_BYTES,
+    SmallRecurrences,
+    small_recurrences,
+)
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.i18n import fill, say
 from tb_privateuse1.i18n.units import percent
@@ -45,7 +48,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 class _OnHost(Struct, frozen=True, eq=False):
-    """What goes if loops of small kernels run on the host: by instants, and by activities.
+    """The time that goes if loops of small kernels run on the host: instants, and activities.
 
     ``least`` and ``most`` are times of the claim.
     """
@@ -66,7 +69,7 @@ def _of_small_kernels(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _of_loops(case: RuleContext, found: SmallRecurrences) -> Iterator[RuleFinding]:
-    """Yield loops that all take the next item of a tensor, or none of which does."""
+    """Yield loops of one kind: all take the next item of a tensor, or none does."""
     taped, taken = bool(found.ranges.backward.any()), bool(found.taken.all())
     saved = _on_host(case, found, is_sure=taken and not taped)
     if case.share(intervals.length(saved.claim)) < MANY_PLACES:
@@ -257,7 +260,7 @@ RULE = Rule(
         "count. On a device also rounds without a product, a module, or a copy to or from the "
         "host, whose operators move less than {most} KiB each: on the next item of a tensor, or "
         "equal ones of a marked step that may read what the round before wrote.",
-        most=MUCH_BYTES >> 10,
+        most=FEW_BYTES >> 10,
         rounds=ROUNDS,
     ),
     why=say(

@@ -26,7 +26,7 @@ _OF_DATA_SHEET = 0.9
 """The share of the printed bandwidth that copies reach on most devices (BabelStream)."""
 _OF_COPIES = 0.85
 """The share of a copy's rate that kernels with arithmetic and reductions reach."""
-MUCH_BYTES = 64 << 10
+_MUCH_BYTES = 64 << 10
 """Bytes of a call whose rate is that of memory: at 10 GB/s they take 6 µs, more than its start."""
 _ALIKE = 1.05
 """Durations within a twentieth are equal: kernels take some µs, and clocks tick in 0.03 to 1 µs."""
@@ -74,7 +74,7 @@ def moves_much(trace: Trace) -> bool:
     found = graph(trace)
     usable = np.isin(found.nodes.role, FUSIBLE) & found.nodes.known
     moved = sums(found.reads.node, found.reads.bytes, len(usable)) + found.nodes.written_bytes
-    return bool((moved[usable] >= MUCH_BYTES).any())
+    return bool((moved[usable] >= _MUCH_BYTES).any())
 
 
 @memoize

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms import recurrent_loops
-from tb_privateuse1.analysis.idioms.fused_kernel_rates import MUCH_BYTES, moved_bytes
+from tb_privateuse1.analysis.idioms.fused_kernel_rates import moved_bytes
 from tb_privateuse1.analysis.idioms.independent_rounds import independent_rounds
 from tb_privateuse1.analysis.idioms.nodes import Graph, graph
 from tb_privateuse1.analysis.idioms.outermost_calls import outermost_calls
@@ -38,6 +38,8 @@ _SIMPLE: tuple[Kind, ...] = (
 """Work that a host's arrays have as well, and that is no layer of a model."""
 
 
+FEW_BYTES = 16 << 10
+"""Bytes that an operator moves: a host's exponentials take 16 us for them, as long as a launch."""
 _ANSWERS = ("_local_scalar_dense", "local_scalar_dense", "item", "is_nonzero")
 """Reduced names of operators that give the host a number."""
 _LONGEST = 32
@@ -174,7 +176,7 @@ def _is_small(trace: Trace, found: Graph) -> Bools:
     small: Bools = simple[trace.ops.name[nodes.op]] & ~nodes.in_optimizer
     small &= ~found.named(*_ANSWERS)
     reads = np.bincount(found.reads.node, minlength=len(nodes)) > 0
-    small &= (nodes.known | reads) & (moved_bytes(found) < MUCH_BYTES)
+    small &= (nodes.known | reads) & (moved_bytes(found) < FEW_BYTES)
     return small
 
 

@@ -20,8 +20,8 @@ TIMES = 24
 
 def reads(run: SizedProgram, time: int, rounds: int, wide: int) -> None:
     """Take the rewards of a time."""
-    told = recorded(full(rounds, wide, dtype=FP32), "0", str(time))
-    run.op("aten::select", 3, **told)
+    given = recorded(full(rounds, wide, dtype=FP32), "0", str(time))
+    run.op("aten::select", 3, **given)
 
 
 def advantages(
@@ -117,8 +117,8 @@ def test_with_gradients_the_saving_may_be_nothing() -> None:
                 reads(run, time, TIMES, 16)
                 for _ in range(2):
                     run.sequence += 1
-                    told = recorded(item, item, "1") | {"Sequence number": run.sequence}
-                    run.op("aten::add", 30, kernel=2, device="add", **told)
+                    given = recorded(item, item, "1") | {"Sequence number": run.sequence}
+                    run.op("aten::add", 30, kernel=2, device="add", **given)
             for number in range(run.sequence, first, -1):
                 node: dict[str, Any] = {"Sequence number": number, "Fwd thread id": 1}
                 with run.around("autograd::engine::evaluate_function: AddBackward0", **node):
