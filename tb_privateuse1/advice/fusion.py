@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.idioms.chains import Chains, chains_of, of_single_c
 from tb_privateuse1.analysis.idioms.cross_entropy import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
+from tb_privateuse1.analysis.idioms.small_recurrences import small_recurrences
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.recording.compiled_regions import region_calls
 from tb_privateuse1.analysis.simulation.scopes import Scope
@@ -147,6 +148,8 @@ def of_model(case: RuleContext, found: Chains, *idioms: str) -> Bools:
     chosen &= parameter_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors
     if case.is_host:
         chosen &= found.table.nodes > _CACHED
+    elif "shapes" in case.has:  # and so is a loop whose rounds need each other
+        chosen &= small_recurrences(case.trace).of[found.table.first] < 0
     return chosen
 
 

@@ -59,6 +59,7 @@ __all__ = [
     "shared_inputs",
     "single_numbers",
     "slow_products",
+    "small_recurrences",
     "sparse_factors",
     "split_batches",
     "taken_parts",

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import CAST, Graph, working_graph
+from tb_privateuse1.analysis.idioms.nodes import CAST, Graph, host_graph, working_graph
 from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.work.calls import read_call
@@ -45,12 +45,19 @@ def called_copies(trace: Trace, found: Graph, top: I64, callers: Bools) -> Bools
 class Dependence:
     """Tells of loops in a trace whether their rounds depend on each other.
 
-    ``top`` are the operators that no other one called, by thread and start.
+    ``top`` are the operators that no other one called, by thread and start. ``found`` is the graph
+    that is asked, by default that of the device, or of a host alone.
     """
 
-    def __init__(self, trace: Trace, top: I64) -> None:
+    def __init__(self, trace: Trace, top: I64, found: Graph | None = None) -> None:
         self._trace, self._top = trace, top
-        self._found = working_graph(trace)
+        self._found = working_graph(trace) if found is None else found
+
+    @functools.cached_property
+    def _on_host(self) -> Dependence | None:
+        """Return what tells of loops that launch nothing: those of tensors on the host."""
+        found = host_graph(self._trace)
+        return None if found is self._found else Dependence(self._trace, self._top, found)
 
     @functools.cached_property
     def _copied(self) -> Bools:
@@ -86,6 +93,8 @@ class Dependence:
         """
         found = self._found
         inside = _nodes_of(found, self._trace, thread, start_ns, end_ns)
+        if inside.start == inside.stop and self._on_host is not None:
+            return self._on_host.is_recurrent(thread, start_ns, end_ns, items)
         begin = self._trace.ops.start_ns[found.nodes.op[inside]].tolist()
         written: list[int] = found.nodes.written_bytes[inside].tolist()
         fresh: Counter[int] = Counter()

@@ -117,7 +117,13 @@ def operators_named(trace: Trace, *words: str) -> Bools:
 @memoize
 def working_graph(trace: Trace) -> Graph:
     """Return the nodes of a trace; of one of a host alone, the operators that work there."""
-    return graph(with_host_activities(trace) if is_on_host_alone(trace) else trace)
+    return host_graph(trace) if is_on_host_alone(trace) else graph(trace)
+
+
+@memoize
+def host_graph(trace: Trace) -> Graph:
+    """Return the nodes of a trace where operators are, whether or not they launch anything."""
+    return graph(with_host_activities(trace))
 
 
 @memoize

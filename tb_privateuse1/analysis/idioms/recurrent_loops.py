@@ -12,7 +12,11 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.batched_cost import modules_around
 from tb_privateuse1.analysis.idioms.dependent_rounds import COPIES, called_copies
-from tb_privateuse1.analysis.idioms.independent_rounds import independent_rounds, place_bytes
+from tb_privateuse1.analysis.idioms.independent_rounds import (
+    IndependentRounds,
+    independent_rounds,
+    place_bytes,
+)
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph, operators_named
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.work.arguments import item_bytes
@@ -21,7 +25,7 @@ from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import ends_run, lookup, mask_of, starts_run
 from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, minima, sums
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I64, Bools, MaybeOpRow, Table, ThreadRow
+from tb_privateuse1.trace.table import I32, I64, Bools, MaybeOpRow, Table, ThreadRow
 
 ROUNDS = 8
 """Rounds of a loop, as ``idioms.parameter_loops`` has them: layers of a model are fewer."""
@@ -63,25 +67,31 @@ def recurrent_loops(trace: Trace, top: I64) -> RecurrentLoops:
     found = graph(trace)
     rounds = independent_rounds(trace, top)
     rounds = rounds.take(np.flatnonzero(~rounds.independent & (rounds.rounds >= ROUNDS)))
-    sizes = [_item_bytes(trace, row) for row in rounds.place.tolist()]
-    ahead = Recurrences(
-        thread=rounds.thread,
-        start_ns=rounds.start_ns,
-        end_ns=rounds.end_ns,
-        rounds=rounds.rounds,
-        item_bytes=np.array(sizes, np.int64),
-        backward=np.zeros(len(rounds), np.bool_),
-        place=rounds.place.astype(np.int32),
-    )
-    ahead = _ordered(ahead)
+    ahead = forward(trace, rounds)
     of = _of_nodes(trace, found, ahead)
     caches = np.zeros(len(ahead) + 1, np.bool_)
     caches[of[called_copies(trace, found, top, operators_named(trace, *COPIES)) & (of >= 0)]] = True
     carries = _carry(trace, found, top, ahead, of) & ~_have_own_weights(trace, found, ahead, of)
     carries &= ~_choose(trace, ahead)
     ahead = ahead.take(np.flatnonzero(carries & ~caches[:-1] & (ahead.item_bytes > 0)))
-    ranges = _ordered(_with_backward(trace, ahead))
+    ranges = ordered(with_backward(trace, ahead))
     return RecurrentLoops(ranges, _left(trace, found, ranges))
+
+
+def forward(trace: Trace, rounds: IndependentRounds) -> Recurrences:
+    """Return loops as ranges by thread and start, without those inside of others."""
+    sizes = [_item_bytes(trace, row) for row in rounds.place.tolist()]
+    return ordered(
+        Recurrences(
+            thread=rounds.thread,
+            start_ns=rounds.start_ns,
+            end_ns=rounds.end_ns,
+            rounds=rounds.rounds,
+            item_bytes=np.array(sizes, np.int64),
+            backward=np.zeros(len(rounds), np.bool_),
+            place=rounds.place.astype(np.int32),
+        )
+    )
 
 
 def _carry(trace: Trace, found: Graph, top: I64, ranges: Recurrences, of: I64) -> Bools:
@@ -212,22 +222,25 @@ def _item_bytes(trace: Trace, row: int) -> int:
     return item if item > item_bytes(call.tensor(0).dtype) else 0
 
 
-def _ordered(ranges: Recurrences) -> Recurrences:
+def ordered(ranges: Recurrences) -> Recurrences:
     """Return the ranges by thread and start, without those inside of others."""
     ranges = ranges.take(np.lexsort((-ranges.end_ns, ranges.start_ns, ranges.thread)))
     inside = intervals.nest_ordered(ranges.thread, ranges.start_ns, ranges.end_ns)
     return ranges.take(np.flatnonzero(inside < 0))
 
 
-def _of_nodes(trace: Trace, found: Graph, ranges: Recurrences) -> I64:
-    """Return the range that each node begins in, or -1."""
-    nodes = found.nodes
-    start = trace.ops.start_ns[nodes.op]
-    at: I64 = containing_by(ranges.thread, ranges.start_ns, ranges.end_ns, nodes.thread, start)
+def range_of(trace: Trace, ranges: Recurrences, thread: I32, op: I32 | I64) -> I64:
+    """Return the range that each of these operators begins in, or -1."""
+    start = trace.ops.start_ns[op]
+    at: I64 = containing_by(ranges.thread, ranges.start_ns, ranges.end_ns, thread, start)
     return at
 
 
-def _with_backward(trace: Trace, ahead: Recurrences) -> Recurrences:
+def _of_nodes(trace: Trace, found: Graph, ranges: Recurrences) -> I64:
+    return range_of(trace, ranges, found.nodes.thread, found.nodes.op)
+
+
+def with_backward(trace: Trace, ahead: Recurrences) -> Recurrences:
     """Return the loops with the ranges in which their gradients are computed."""
     ops, linked = trace.ops, call_tree.linked_forward(trace)
     rows = np.flatnonzero(linked >= 0)
@@ -249,7 +262,12 @@ def _with_backward(trace: Trace, ahead: Recurrences) -> Recurrences:
         backward=np.ones(len(loops), np.bool_),
         place=ahead.place[loops],
     )
-    columns = zip(ahead.columns(), behind.columns(), strict=True)
+    return joined(ahead, behind)
+
+
+def joined(some: Recurrences, others: Recurrences) -> Recurrences:
+    """Return the ranges of both."""
+    columns = zip(some.columns(), others.columns(), strict=True)
     return Recurrences(**{name: np.concatenate((a, b)) for (name, a), (_, b) in columns})
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tb_privateuse1.analysis.idioms import (
     chained_copies,
-    elementwise_chains,
     gates,
     log_softmax,
     norms,
@@ -12,7 +13,16 @@ from tb_privateuse1.analysis.idioms import (
     rotary,
     unfused_epilogues,
 )
-from tb_privateuse1.analysis.idioms.idiom import Idiom
+from tb_privateuse1.analysis.idioms.idiom import Idiom, Members
+from tb_privateuse1.trace.table import Bools
+
+
+def _all(members: Members) -> Bools:
+    """Return all chains of element-wise operators and reductions: compilers fuse them."""
+    return np.ones(members.count, np.bool_)
+
+
+_ELEMENTWISE = Idiom("elementwise", _all)
 
 IDIOMS: tuple[Idiom, ...] = (
     quantization.IDIOM,
@@ -22,7 +32,7 @@ IDIOMS: tuple[Idiom, ...] = (
     gates.IDIOM,
     unfused_epilogues.IDIOM,
     chained_copies.IDIOM,
-    elementwise_chains.IDIOM,
+    _ELEMENTWISE,
 )
 """From the most particular to the most general; the last one recognizes all."""
 

@@ -153,3 +153,17 @@ def masked_cells(run: SizedProgram) -> None:
 
 def test_a_state_between_parts_of_two_tensors_is_needed() -> None:
     assert independent(masked_cells) == [False, False]
+
+
+def on_the_host(run: SizedProgram, *, carries: bool) -> None:
+    """Beside a device, a loop over a tensor on the host: it launches nothing."""
+    for i in range(ITEMS):
+        item(run, i)
+        run.op("aten::mul", 5, **recorded(ROW, "0.9"))
+        if carries:
+            run.op("aten::add", 5, **recorded(ROW, ROW, "1"))
+
+
+@pytest.mark.parametrize("carries", [True, False])
+def test_a_loop_that_launches_nothing_is_judged_by_its_operators(carries: bool) -> None:
+    assert independent(partial(on_the_host, carries=carries)) == [not carries] * 2
