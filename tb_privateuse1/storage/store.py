@@ -258,7 +258,6 @@ class Store:
 
         No request can reach their keys any more, and readers that opened one hold it in memory.
         """
-        part_file.forget_outdated(key)
         path, now_ns = files.trace.path, files.trace.mtime_ns
         with self._lock:
             before_ns, before = self._latest.get(path, (now_ns, key))
