@@ -358,7 +358,7 @@ class Store:
         paths = self._paths(job.key, job.files)
         reading = Reading(
             job.files, paths, self.vendors, job.turn, lambda: job.columns,
-            progress, job.runs_in, job.hears,
+            progress, functools.partial(self._jobs.runs_in, job), job.hears,
         )  # fmt: skip
         try:
             made = self._engine.read(reading)
