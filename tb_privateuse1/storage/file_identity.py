@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tb_privateuse1.discovery.file import File, Located, locate, printable
+from tb_privateuse1.discovery.file import COARSEST_NS, File, Located, locate, printable
 
 ENDS_BYTES = 1 << 16
-_TICK_NS = 100_000_000
+_TICK_NS = COARSEST_NS
 _MOST = 20_000
 
 _PACKAGE = Path(__file__).parents[1]
@@ -44,7 +44,7 @@ def identity(file: File, look: Callable[[str], Located] = locate) -> tuple[int, 
     else:
         size, mtime_ns, name = file.size, file.mtime_ns, ""
     # Two changes within a tick of the file system's clock leave the same ctime.
-    is_fresh = 0 <= time.time_ns() - status.st_ctime_ns < _TICK_NS
+    is_fresh = abs(time.time_ns() - status.st_ctime_ns) < _TICK_NS
     inode = (status.st_dev, status.st_ino, status.st_ctime_ns)
     digested = _digest if is_fresh else _remembered
     return size, mtime_ns, digested(now.holder, size, mtime_ns, inode) + name
