@@ -249,8 +249,8 @@ class DeviceProfiler(torch_profile):
         """Begin the range of the step, unless it is open; prime the first one of a cycle."""
         if self.record_steps and self.step_rec_fn is None:
             step: Any = record_function(f"ProfilerStep#{self.step_num}")
-            self.step_rec_fn = step
-            step.__enter__()
+            # Kept once begun: a signal may come between.
+            self.step_rec_fn = step.__enter__()
         if self._fresh and self._prime_ms == "auto":
             self._prime(self._primer.prime_behind_waits)
         elif self._fresh and self._prime_ms:

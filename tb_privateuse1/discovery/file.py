@@ -24,6 +24,9 @@ _NO_ANSWER = frozenset(
     )
 )
 """A disk or a mount that fails; what it has may be there in a moment."""
+COARSEST_NS = 2_000_000_000
+"""The tick of FAT's clock, the coarsest of all; those of others are 1 s and less. The clocks of a
+server and of this machine may differ by as much, either way."""
 
 
 class File(Struct, frozen=True, dict=True):
@@ -51,6 +54,10 @@ class File(Struct, frozen=True, dict=True):
         if self.version and other.version:
             return (self.size, self.version) == (other.size, other.version)
         return (self.size, self.mtime_ns) == (other.size, other.mtime_ns)
+
+    def may_seem_same(self, now_ns: int) -> bool:
+        """Return whether the file may change after ``now_ns`` and keep its size and time."""
+        return not self.version and abs(now_ns - self.mtime_ns) < COARSEST_NS
 
 
 class Located(Struct, frozen=True):

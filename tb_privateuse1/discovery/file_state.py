@@ -12,9 +12,11 @@ import time
 from collections.abc import Iterable
 
 from tb_privateuse1.discovery import archive, remote
+from tb_privateuse1.discovery.file import COARSEST_NS
 
 TICK_NS = 10_000_000
-"""The coarsest clock of Linux's file systems has 100 ticks a second."""
+"""The coarsest clock of Linux's own file systems has 100 ticks a second."""
+_SECOND_NS = 1_000_000_000
 
 State = dict[str, tuple[int, ...] | None]
 """By path of the file that the system knows; None: there is none."""
@@ -34,12 +36,16 @@ def state_of(paths: Iterable[str]) -> State:
 
 
 def settled_state_of(paths: Iterable[str]) -> State:
-    """Return the same once any later change has another state: after 10 ms at most."""
+    """Return the same once any later change has another state: after 10 ms at most.
+
+    Where the clock of the file system has whole seconds, after 2 s at most.
+    """
     found = state_of(paths)
     changed_ns = max((state[-1] for state in found.values() if state), default=0)
     age_ns = time.time_ns() - changed_ns
-    if 0 <= age_ns < TICK_NS:
-        time.sleep((TICK_NS - age_ns) / 1e9)
+    tick_ns = TICK_NS if changed_ns % _SECOND_NS else COARSEST_NS
+    if 0 <= age_ns < tick_ns:
+        time.sleep((tick_ns - age_ns) / 1e9)
     return found
 
 

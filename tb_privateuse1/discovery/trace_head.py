@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import IO, Any, TypeVar
@@ -90,13 +91,18 @@ class Heads:
     """A cache of heads by file identity, so that only changed files are opened again.
 
     ``formats`` are the formats that a trace may have. An unreadable file is not cached, but read
-    again at the next call. Raises ``RemoteError`` if several files in a row have no answer.
+    again at the next call; one that has only just changed is read again behind the next
+    ``forget_unused``. Raises ``RemoteError`` if several files in a row have no answer.
+    ``clock`` returns nanoseconds since 1970.
     """
 
-    def __init__(self, formats: Sequence[Format]) -> None:
+    def __init__(self, formats: Sequence[Format], clock: Callable[[], int] = time.time_ns) -> None:
         self.formats = formats
+        self._clock = clock
         self._known: dict[File, Head] = {}
         self._used: set[File] = set()
+        self._fresh: set[File] = set()
+        """Those that may have changed since, and seem the same."""
         self._pool: DaemonPool | None = None
         self._ahead: dict[File, Future[Head]] = {}
         self._unanswered: set[File] = set()
@@ -146,11 +152,16 @@ class Heads:
         return self._with_device[file]
 
     def forget_unused(self) -> None:
-        """Drop the heads and results that no call has used since the last one."""
-        self._known = {file: self._known[file] for file in self._used}
-        self._with_device = {f: d for f, d in self._with_device.items() if f in self._used}
-        self._results = {n: one for n, one in self._results.items() if n in self._named}
-        self._used, self._named = set(), set()
+        """Drop the heads and results that no call has used since the last one, or of new files."""
+        kept = self._used - self._fresh
+        self._known = {file: self._known[file] for file in kept}
+        self._with_device = {f: d for f, d in self._with_device.items() if f in kept}
+        self._results = {
+            name: one
+            for name, one in self._results.items()
+            if name in self._named and self._fresh.isdisjoint(one[2])
+        }
+        self._used, self._named, self._fresh = set(), set(), set()
 
     def look_ahead(self, files: Iterable[File]) -> None:
         """Start to read the heads of remote traces ahead of their use, a few at a time."""
@@ -202,6 +213,8 @@ class Heads:
 
     def _get(self, file: File, look: _Look[Head]) -> Head:
         if file not in self._known:
+            if file.may_seem_same(self._clock()):
+                self._fresh.add(file)
             try:
                 ahead = self._ahead.pop(file, None)
                 self._known[file] = ahead.result() if ahead else _look(file, look)

@@ -40,7 +40,7 @@ from tb_privateuse1.server.messages import (
 )
 from tb_privateuse1.server.record_permission import Permission
 from tb_privateuse1.server.record_routes import RecordRoutes
-from tb_privateuse1.storage import disk_cache
+from tb_privateuse1.storage import file_identity
 from tb_privateuse1.storage.clients import asking
 from tb_privateuse1.storage.engines import local_readers
 from tb_privateuse1.storage.jobs import Pending
@@ -204,7 +204,7 @@ class Routes:
         return Extras(
             API_VERSION,
             VERSION,
-            disk_cache.build_digest(),
+            file_identity.build_digest(),
             perfetto_ui.bundle() is not None,
             sql.installed(),
             self._answers_sql(request),

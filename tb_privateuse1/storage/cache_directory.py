@@ -20,7 +20,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from tb_privateuse1.storage import file_lock
+from tb_privateuse1.storage import file_identity, file_lock
 
 BESIDE = "beside"
 """The setting for caches beside the runs."""
@@ -163,8 +163,12 @@ def pyramid_path(path: Path) -> Path:
 
 
 def part_path(path: Path) -> Path:
-    """Return the path of the part (``part_file``) beside a cached trace; it may outlive that."""
-    return path.with_suffix(_PART)
+    """Return the path of the part (``part_file``) beside a cached trace; it may outlive that.
+
+    Each version of the analysis has one of its own.
+    """
+    maker = file_identity.digest([path.stem, file_identity.analysis_version()])
+    return path.with_name(f"{file_identity.content_of(path.stem)}{maker}{_PART}")
 
 
 def touch(path: Path) -> None:

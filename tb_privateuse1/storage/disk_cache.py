@@ -11,11 +11,8 @@ in the directory is worth keeping; it can be deleted at any time.
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
-import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +23,12 @@ from msgspec.structs import replace
 from tb_privateuse1 import i18n
 from tb_privateuse1.discovery.file import File, Located, locate
 from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.storage import arrow_file, cache_directory
-from tb_privateuse1.storage.file_identity import identity
+from tb_privateuse1.storage import arrow_file, cache_directory, file_identity
+from tb_privateuse1.storage.file_identity import content_of, digest, identity
 from tb_privateuse1.trace.model import TABLES, Meta, Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 _NUMBERS = [name for name, kind in Trace.__annotations__.items() if kind == "int"]
-_PACKAGE = Path(__file__).parents[1]
-_MAKERS = ("i18n", "trace", "vendors", "readers", "inference", "analysis/timeline", "storage")
-
-_DIGITS = 16
-"""Hexadecimal digits of each half of a cache name."""
 _FILES: weakref.WeakKeyDictionary[Trace, Path] = weakref.WeakKeyDictionary()
 
 
@@ -67,17 +59,8 @@ def cache_key(
     content: list[object] = [identity(files.trace, look), sidecar, *map(content_of, others)]
     content += (_identity(part, look) for part in files.parts)
     names = [files.names, files.worker, files.rank, files.label]
-    own = _digest([content, names])
-    return own + _digest([engine_version(), vendors.fingerprint, own, others])
-
-
-def content_of(key: str) -> str:
-    """Return the part of a cache name that no change of the engine changes."""
-    return key[:_DIGITS]
-
-
-def _digest(values: list[object]) -> str:
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:_DIGITS]
+    own = digest([content, names])
+    return own + digest([file_identity.engine_version(), vendors.fingerprint, own, others])
 
 
 def _identity(file: File, look: Callable[[str], Located]) -> tuple[int, int, str]:
@@ -85,36 +68,6 @@ def _identity(file: File, look: Callable[[str], Located]) -> tuple[int, int, str
         return identity(file, look)
     except OSError:  # a finding of the trace; it is another one when it can be read
         return file.size, file.mtime_ns, "unreadable"
-
-
-@functools.cache
-def engine_version() -> str:
-    """Return a digest of the sources that determine a Trace's content."""
-    return _digest_sources(_MAKERS)
-
-
-@functools.cache
-def build_digest() -> str:
-    """Return 12 hexadecimal digits that differ between builds with different sources.
-
-    A version has many builds until it is released, and a checkout may have local changes, which a
-    commit's name would not show.
-    """
-    return _digest_sources(("",))[:12]
-
-
-def _digest_sources(folders: tuple[str, ...]) -> str:
-    digest = hashlib.sha256()
-    for folder in folders:
-        # Plain texts: each start does this, and to sort Paths takes longer than to read the files.
-        for name in sorted(_sources(_PACKAGE / folder)):
-            digest.update(Path(name).read_bytes())
-    return digest.hexdigest()
-
-
-def _sources(folder: Path) -> Iterator[str]:
-    for place, _, names in os.walk(folder):
-        yield from (os.path.join(place, name) for name in names if name.endswith((".py", ".txt")))
 
 
 def write_trace(trace: Trace, path: Path) -> None:

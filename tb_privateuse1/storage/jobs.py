@@ -233,6 +233,16 @@ class Jobs:
             job.quiet_s = 0.0
         return job.quiet_s <= self._stall_s
 
+    def runs_in(self, job: Job, process: Process | None) -> None:
+        """Record the reader of a job, and end one that nobody asks for any more.
+
+        An engine calls this again and again while the job waits for its turn in a cluster.
+        """
+        job.runs_in(process)
+        with self._lock:
+            if process and self._is_forgotten(job, self._clock()):
+                self._kill(job, canceled_error(job.files))
+
     def end(self, job: Job, result: Trace | RankPart | BaseException) -> None:
         """Tell its askers; who asks from now on asks anew. Once: a later end is without effect."""
         with self._lock:
@@ -271,9 +281,11 @@ class Jobs:
 
     def _forget(self, now: float) -> None:
         for job in list(self._jobs.values()):
-            forgotten = not job.askers and now - job.asked_s > FORGOTTEN_S
-            if forgotten and job.state != "running":
+            if job.state != "running" and self._is_forgotten(job, now):
                 self._kill(job, canceled_error(job.files))
+
+    def _is_forgotten(self, job: Job, now: float) -> bool:
+        return not job.askers and now - job.asked_s > FORGOTTEN_S
 
     def _kill(self, job: Job, error: TraceError) -> None:
         job.verdict = error

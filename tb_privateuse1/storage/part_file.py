@@ -1,25 +1,24 @@
 """Store a trace's reduction for views of all ranks in a file beside the cached trace.
 
-A part (``analysis.ranks``) is some kilobytes of a trace of any size. A reader process writes it as
-``<key>.part`` next to ``<key>.arrow``. It has a bound and an order of removal of its own
-(``cache_directory``), so that it outlives the columns: a run of a thousand ranks is opened without
-one of its traces.
+A part (``analysis.ranks``) is some kilobytes of a trace of any size. A reader process writes it
+next to ``<key>.arrow``. It has a bound and an order of removal of its own (``cache_directory``), so
+that it outlives the columns: a run of a thousand ranks is opened without one of its traces.
 
 The file is an Arrow stream (``arrow_file``) with one column of numbers per type. The head is JSON:
-the part, with ``[type, first, count]`` in place of each array, and the version of everything that
-makes a part. A part of another version is not used. A file may have the parts of a group of ranks
-(``part_groups``): then their columns follow each other, and ``starts`` says where each part begins.
+the part, with ``[type, first, count]`` in place of each array. A file may have the parts of a group
+of ranks (``part_groups``): then their columns follow each other, and ``starts`` says where each
+part begins.
 
-Who waits for a thousand ranks wants to know why they are read again: ``EarlierParts`` says that a
-part is of another version. Its name (``disk_cache.cache_key``) begins with the trace's content,
-whatever version made it. It is another name, or the same where only the analysis has changed.
+Its name (``cache_directory.part_path``) begins with the trace's content and ends with a digest of
+everything that makes a part: versions that share a directory do not see each other's parts. Who
+waits for a thousand ranks wants to know why they are read again: ``EarlierParts`` says that there
+are parts of another version.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import logging
 import os
 import time
@@ -34,7 +33,8 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
+from tb_privateuse1.storage import arrow_file, cache_directory
+from tb_privateuse1.storage.file_identity import content_of
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I8, I32, I64, Bools, SmallNumber, Table
 
@@ -46,15 +46,9 @@ _log = logging.getLogger(__name__)
 _NAME_OF: dict[int, tuple[str, Any]] = {}
 """The same by the identity of a field's type, with that: ten thousand parts have a third of a
 million arrays, and to hash such a type takes longer than to take one."""
-_OUTDATED: set[str] = set()
-"""The content of parts that this process found to be of another version."""
 _LISTED_S = 60.0
 """A directory of ten thousand parts is listed at most so often: what others write into it meanwhile
 is rarely of an earlier version."""
-
-
-class _OtherVersion(ValueError):
-    """Another version of the package made the part."""
 
 
 class _Int64(Table, frozen=True):
@@ -85,8 +79,6 @@ _NAMES: dict[Any, str] = {I64: "int64", I32: "int32", F64: "float64", Bools: "bo
 
 
 class _Head(msgspec.Struct):
-    made_by: str
-    """``version`` when it was written."""
     parts: list[msgspec.Raw]
     starts: list[dict[str, int]]
     """Of each part the first row in each column."""
@@ -94,15 +86,6 @@ class _Head(msgspec.Struct):
 
 _HEAD = msgspec.json.Decoder(_Head)  # here, as in ``disk_cache``
 msgspec.json.Decoder(RankPart, dec_hook=lambda _, value: value)
-
-
-@functools.cache
-def version() -> str:
-    """Return a digest of the sources that determine a trace's part."""
-    digest = hashlib.sha256(disk_cache.engine_version().encode())
-    for file in sorted((Path(__file__).parents[1] / "analysis").rglob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:32]
 
 
 def write_part(part: RankPart, path: Path) -> None:
@@ -117,8 +100,7 @@ def write_part(part: RankPart, path: Path) -> None:
 def read_part(path: Path) -> RankPart | None:
     """Return the part of the trace that is cached at ``path``; None if there is none.
 
-    Its trace may be gone. A part that is damaged, of another trace or of another version is
-    removed, if it may be.
+    Its trace may be gone. A part that is damaged or of another trace is removed, if it may be.
     """
     parts = read_parts(path)
     return parts[0] if parts else None
@@ -130,29 +112,15 @@ def write_content(content: arrow_file.Content, path: Path) -> None:
     Raises OSError.
     """
     arrow_file.write(cache_directory.part_path(path), content)
-    forget_outdated(path.stem)
 
 
 def read_parts(path: Path) -> tuple[RankPart, ...]:
     """Return the parts of a file as ``read_part`` does; none if there is none."""
     beside = cache_directory.part_path(path)
-    parts = arrow_file.read(beside, _KINDS, functools.partial(_unpack_current, path))
+    parts = arrow_file.read(beside, _KINDS, unpack)
     if parts:
         cache_directory.touch(beside)
     return parts or ()
-
-
-def forget_outdated(key: str) -> None:
-    """Record that this version made the part since: one that is missing later was removed."""
-    _OUTDATED.discard(disk_cache.content_of(key))
-
-
-def _unpack_current(path: Path, content: arrow_file.Content) -> tuple[RankPart, ...]:
-    try:
-        return unpack(content)
-    except _OtherVersion:
-        _OUTDATED.add(disk_cache.content_of(path.stem))
-        raise
 
 
 def prepare(trace: Trace, path: Path) -> None:
@@ -218,7 +186,7 @@ def _content(
     for name, kind in _KINDS.items():
         columns = {"values": np.concatenate([np.empty(0, name), *arrays[name]])}
         tables[name] = kind(**columns)
-    return arrow_file.Content(msgspec.json.encode(_Head(version(), parts, starts)), tables)
+    return arrow_file.Content(msgspec.json.encode(_Head(parts, starts)), tables)
 
 
 def _columns(content: arrow_file.Content) -> dict[str, NDArray[Any]]:
@@ -228,8 +196,6 @@ def _columns(content: arrow_file.Content) -> dict[str, NDArray[Any]]:
 def unpack(content: arrow_file.Content) -> tuple[RankPart, ...]:
     """Return the parts of a file's content. Raises ValueError or msgspec's DecodeError."""
     head = _HEAD.decode(content.head)
-    if head.made_by != version():
-        raise _OtherVersion
     columns = _columns(content)
     return tuple(
         _unpack_one(tree, start, columns)
@@ -274,7 +240,7 @@ class EarlierParts:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._listed: dict[Path, tuple[float, dict[str, str]]] = {}
+        self._listed: dict[Path, tuple[float, dict[str, list[str]]]] = {}
 
     def note(self, paths: Sequence[Path]) -> str | None:
         """Return what to say of a trace without a usable part; None if it never had one.
@@ -289,20 +255,19 @@ class EarlierParts:
         )
 
     def _is_earlier(self, path: Path) -> bool:
-        content = disk_cache.content_of(path.stem)
-        known = self._keys(path).get(content, path.stem)
-        return known != path.stem or content in _OUTDATED
+        own = cache_directory.part_path(path)
+        known = self._names(own).get(content_of(own.name), [own.name])
+        return own.name not in known
 
-    def _keys(self, path: Path) -> dict[str, str]:
-        """Return by content the key of a part in the directory of a path."""
-        now, folder = self._clock(), path.parent
+    def _names(self, part: Path) -> dict[str, list[str]]:
+        """Return by content the names of the parts in the directory of a part."""
+        now, folder = self._clock(), part.parent
         listed_s, found = self._listed.get(folder, (now - _LISTED_S, {}))
         if now - listed_s >= _LISTED_S:
-            end = cache_directory.part_path(path).suffix
-            names: list[str] = []
+            found = {}
             with contextlib.suppress(OSError):  # there is none yet
-                names = os.listdir(folder)
-            keys = [name.removesuffix(end) for name in names if name.endswith(end)]
-            found = {disk_cache.content_of(key): key for key in keys}
+                for name in os.listdir(folder):
+                    if name.endswith(part.suffix):
+                        found.setdefault(content_of(name), []).append(name)
             self._listed[folder] = now, found
         return found

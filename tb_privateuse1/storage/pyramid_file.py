@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.analysis.timeline.first_look import FirstLook
 from tb_privateuse1.analysis.timeline.level_of_detail import DetailLevel, Pyramid, Tracks
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
-from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
+from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache, file_identity
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Table
 
@@ -92,7 +92,7 @@ def _write(made: Pyramid, look: FirstLook, path: Path) -> None:
         "edges": _Edges(np.concatenate([level.edges for level in made.levels])),
     }
     bins = [level.bin_ns for level in made.levels]
-    head = msgspec.json.encode(_Head(bins, look, disk_cache.build_digest()))
+    head = msgspec.json.encode(_Head(bins, look, file_identity.build_digest()))
     with contextlib.suppress(OSError):  # a cache without room: it is made again when asked for
         arrow_file.write(cache_directory.pyramid_path(path), arrow_file.Content(head, tables))
 
@@ -113,5 +113,5 @@ def _pyramid(content: arrow_file.Content) -> Pyramid:
         part = {name: column[first:last] for name, column in coarser.columns()}
         levels.append(DetailLevel(bin_ns, of_level, Ranges(**part)))
         first = last
-    look = head.look if head.look_by == disk_cache.build_digest() else None
+    look = head.look if head.look_by == file_identity.build_digest() else None
     return Pyramid(tracks, tuple(levels), look)

@@ -258,7 +258,6 @@ class Store:
 
         No request can reach their keys any more, and readers that opened one hold it in memory.
         """
-        part_file.forget_outdated(key)
         path, now_ns = files.trace.path, files.trace.mtime_ns
         with self._lock:
             before_ns, before = self._latest.get(path, (now_ns, key))
@@ -359,7 +358,7 @@ class Store:
         paths = self._paths(job.key, job.files)
         reading = Reading(
             job.files, paths, self.vendors, job.turn, lambda: job.columns,
-            progress, job.runs_in, job.hears,
+            progress, functools.partial(self._jobs.runs_in, job), job.hears,
         )  # fmt: skip
         try:
             made = self._engine.read(reading)

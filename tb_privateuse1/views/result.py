@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from tb_privateuse1.analysis.recording.window import Window, WindowFacts
 from tb_privateuse1.i18n.units import bounds, plain_text, title, with_bound
-from tb_privateuse1.storage import disk_cache
+from tb_privateuse1.storage import file_identity
 from tb_privateuse1.trace import device_times
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -43,7 +43,7 @@ class Provenance(Struct, frozen=True):
     files: tuple[str, ...]
     warnings: tuple[Finding, ...]
     version: str = VERSION
-    build: str = field(default_factory=disk_cache.build_digest)
+    build: str = field(default_factory=file_identity.build_digest)
     """A digest of the program's sources: the same build gives the same figures."""
     window: WindowFacts | None = None
     """The part of the recording that the figures are about, also where it is all of it; null of

@@ -13,7 +13,7 @@ import pytest
 from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
-from tb_privateuse1.storage import disk_cache
+from tb_privateuse1.storage import disk_cache, file_identity
 from tb_privateuse1.trace.model import Trace
 
 FOLDER = Path(__file__).parents[3] / "shared" / "traces"
@@ -51,7 +51,7 @@ def load(path: Path) -> Trace:
     ``build/test-traces``: a dozen tests ask each recording. Those that have it as a parameter run
     one after another (``tests/conftest.py``) on one trace, with what was analyzed of it.
     """
-    content = [disk_cache.engine_version(), str(path)]
+    content = [file_identity.engine_version(), str(path)]
     content += [f"{f.stat().st_size} {f.stat().st_mtime_ns}" for f in (path, _sidecar(path)) if f]
     stored = _STORED / (hashlib.sha256(repr(content).encode()).hexdigest()[:32] + ".arrow")
     if (trace := disk_cache.read_trace(stored)) is None:

@@ -19,7 +19,7 @@ import msgspec
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import cache_directory, disk_cache, object_cache, reader_process
+from tb_privateuse1.storage import cache_directory, file_identity, object_cache, reader_process
 from tb_privateuse1.storage.ingest import take_turn
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.version import VERSION
@@ -44,7 +44,7 @@ def versions() -> dict[str, str]:
         "protocol": _PROTOCOL,
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "tb-privateuse1": VERSION,
-        "the sources of tb-privateuse1": disk_cache.engine_version()[:12],
+        "the sources of tb-privateuse1": file_identity.engine_version()[:12],
     }
 
 

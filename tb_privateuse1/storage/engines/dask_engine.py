@@ -126,7 +126,10 @@ class DaskEngine:
         happened = None
         while True:
             client = self._await_client(reading)
-            task = self._tasks[key] = _Task(happened=happened)
+            task = _Task(happened=happened)
+            # Dask cancels by key: one that is being canceled would take this one along.
+            while self._tasks.setdefault(key, task) is not task:
+                self._wait(task, reading)
             try:
                 answer = json.loads(self._answer(client, key, request, task, reading))
             except _Lost as error:

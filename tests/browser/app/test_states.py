@@ -140,7 +140,7 @@ def test_progress_while_a_trace_is_read(
     expect(dashboard.get("progress")).to_contain_text("MiB of")
     (held / "slow").unlink()
     dashboard.shows("figure-duration_ns")
-    assert dashboard.get("progress").count() == 0
+    expect(dashboard.get("progress")).to_have_count(0)
     assert dashboard.figure("duration_ns") == (2 * OPERATORS - 1) * 1000
 
 
@@ -155,7 +155,7 @@ def test_reading_can_be_canceled_and_begun_again(
     dashboard.get("cancel").focus()
     dashboard.page.keyboard.press("Enter")
     expect(dashboard.shows("canceled")).to_contain_text("Reading was canceled")
-    assert dashboard.get("progress").count() == 0
+    expect(dashboard.get("progress")).to_have_count(0)
     asked: list[str] = []
     dashboard.page.on("request", lambda request: asked.append(request.url))
     dashboard.page.clock.run_for(10_000)

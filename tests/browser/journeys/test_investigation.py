@@ -213,6 +213,7 @@ def test_from_the_calls_of_an_operator_and_back_to_the_tables(dashboard: Dashboa
     kernels = dashboard.shows("to-kernel").first
     told = kernels.get_attribute("data-index")
     trail.click(kernels, item=f"kernels:{told}")
+    dashboard.shows("to-kernels")  # the operator's details, which were there before, have none
     full = dashboard.get("details-full-name")  # not there if it is the name
     name = (full if full.count() else dashboard.get("details-name")).inner_text()
     trail.click(dashboard.get("to-kernels"), view="kernels", filter=f'name = "{name}"')

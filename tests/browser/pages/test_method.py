@@ -202,5 +202,5 @@ def test_inferred_cells_have_their_bounds(page: Dashboard) -> None:
             bound = row["bound_ns"] if name == "total" else row[f"{name}_bound_ns"]
             assert number(cell.get_attribute("data-bound") or "") == bound
             expect(cell).to_have_class("time uncertain")
-    page.open(run="measured", view="kernels").shows("table-kernels")
+    assert page.open(run="measured", view="kernels").rows("kernels")
     assert page.get("table-kernels").locator("td.uncertain").count() == 0

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support import make
+from tests.support.axe import settled
 from tests.support.dashboard import Dashboard, number
 from tests.support.quality import sound
 from tests.support.server import Server, serve
@@ -89,7 +90,7 @@ def test_doubts_stand_beside_the_figures_and_lead_to_their_finding(
 ) -> None:
     dashboard = visit(doubtful).open(run="odd")
     dashboard.shows("doubts-steps", code="unlinked_activities", severity="warning")
-    assert dashboard.get("doubts-totals").count() == 0
+    assert settled(dashboard).get("doubts-totals").count() == 0
     for view in ("operators", "kernels"):
         dashboard.go_to(view)
         doubts = dashboard.shows(f"doubts-{view}", code="unlinked_activities")
@@ -103,7 +104,7 @@ def test_doubts_stand_beside_the_figures_and_lead_to_their_finding(
     for view in ("overview", "operators", "kernels", "memory"):
         dashboard.go_to(view)
         dashboard.shows(f"page-{view}")
-        assert dashboard.inside.locator(".doubts").count() == 0
+        assert settled(dashboard).inside.locator(".doubts").count() == 0
 
 
 def test_an_example_opens_its_record(

@@ -68,6 +68,7 @@ def test_the_account_has_the_critical_path_of_the_what_if(
     path = advised.plugin("whatif?run=faulty&ranking=false").json["classes"]
     settled(dashboard)
     dashboard.get("account-small").click()
+    dashboard.drawn()
     for one in path:
         cell = dashboard.get(f"account-path-{one['name']}")
         if cell.count():  # a class of the path that has no time of the account has no row

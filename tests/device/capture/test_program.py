@@ -143,6 +143,34 @@ def test_a_signal_ends_the_program_and_saves_the_recording(
     assert "aten::add" in names(tmp_path)[0]
 
 
+@pytest.mark.parametrize("moment", ["before", "behind"])
+def test_a_signal_while_a_step_begins_saves_the_steps_before_it(
+    tmp_path: Path, moment: str
+) -> None:
+    """It comes where torch has not begun the range yet, or has not said so yet."""
+    program = f"""
+    import os
+    from torch.autograd.profiler import record_function
+    begin = record_function.__enter__
+
+    def ended(own):
+        if own.name == "ProfilerStep#4":
+            os.kill(os.getpid(), {int(signal.SIGTERM)})
+
+    def begun(own):
+        "{moment}" == "before" and ended(own)
+        begin(own)
+        ended(own)
+        return own
+
+    record_function.__enter__ = begun
+    """
+    program = textwrap.dedent(program) + TRAINING
+    done = run(tmp_path, program, "--wait", "1", "--active", "9", "@", "9")
+    assert done.returncode == -signal.SIGTERM
+    assert {"ProfilerStep#2", "ProfilerStep#3"} < names(tmp_path)[0], done.stderr
+
+
 def test_the_program_sees_its_own_arguments_and_folder(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("VALUE = 5\n")
     program = """

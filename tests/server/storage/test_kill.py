@@ -15,7 +15,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import disk_cache, part_file, worker_process
+from tb_privateuse1.storage import disk_cache, worker_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.server.storage.conftest import but_parts
@@ -24,6 +24,7 @@ from tests.support import make
 from tests.support.held_server import HOLD, IN_READER
 from tests.support.same import digest
 from tests.support.server import serve
+from tests.support.stored_parts import stored_parts
 from tests.support.trace_files import sidecar, trace
 
 TRACES = 4
@@ -81,7 +82,7 @@ def test_killed_while(
     assert hidden(folder) == []
     assert read_all(logdir, folder, jobs=0) == fresh  # from the cache
     for path in folder.glob("*.part"):
-        assert part_file.read_part(path) is not None, "what has its name is whole"
+        assert stored_parts(path), "what has its name is whole"
 
 
 @pytest.mark.parametrize("how", ["cancel", "close"])

@@ -17,7 +17,14 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import cache_directory, disk_cache, part_file, store, worker_process
+from tb_privateuse1.storage import (
+    cache_directory,
+    disk_cache,
+    file_identity,
+    part_file,
+    store,
+    worker_process,
+)
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -88,7 +95,7 @@ def test_one_that_is_lost_is_made_of_the_stored_trace(
     if damage == "cut":
         os.truncate(beside, 300)
     elif damage == "version":
-        monkeypatch.setattr(part_file, "version", lambda: "another")
+        monkeypatch.setattr(file_identity, "analysis_version", lambda: "another")
     else:
         beside.unlink()
     if damage == "other":
@@ -110,7 +117,7 @@ def test_who_waits_hears_that_its_part_is_of_another_version(
 ) -> None:
     _, beside = paths(files, tmp_path / "cache")
     beside.parent.mkdir(exist_ok=True)
-    beside.with_stem(disk_cache.content_of(beside.stem) + 16 * "0").touch()
+    beside.with_stem(file_identity.content_of(beside.stem) + 16 * "0").touch()
     for wait_s in (0, 0.01):
         with pytest.raises(Pending) as caught:
             made.part(files, wait_s=wait_s)

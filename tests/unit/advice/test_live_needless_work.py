@@ -12,6 +12,7 @@ from torch.profiler import ProfilerActivity, profile, schedule
 
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
+from tests.support.made_times import set_times
 from tests.support.shared_traces import read
 
 Step = Callable[[], object]
@@ -34,6 +35,7 @@ def found(step: Step, folder: Path, *, stacks: bool) -> list[str]:
         for _ in range(4):
             step()
             prof.step()
+    set_times(path)
     rules = [RULES[name] for name in _NAMES]
     return [row.rule for row in advise(read(path), rules=rules).rows]
 

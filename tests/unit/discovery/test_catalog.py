@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -256,6 +257,11 @@ def test_named_roots(tmp_path: Path) -> None:
     assert found.runs.logdir.startswith("a:")
 
 
+def long_after() -> int:
+    """Return a time at which no file is being written any more."""
+    return time.time_ns() + 3600 * 10**9
+
+
 def test_heads_are_read_once_per_state_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,7 +270,7 @@ def test_heads_are_read_once_per_state_of_a_file(
     monkeypatch.setattr(trace_head, "_sniff", lambda *a: looked.append(1) or original(*a))
     path = trace(tmp_path / "r" / "host_1.1.pt.trace.json", rank=1)
     trace(tmp_path / "r" / "host_2.1.pt.trace.json", rank=2)
-    heads = Heads(READERS)
+    heads = Heads(READERS, clock=long_after)
     for _ in range(3):
         catalog.scan(str(tmp_path), READERS, heads=heads)
         heads.forget_unused()
@@ -272,6 +278,21 @@ def test_heads_are_read_once_per_state_of_a_file(
     trace(path, rank=1, note="changed")
     catalog.scan(str(tmp_path), READERS, heads=heads)
     assert len(looked) == 3
+
+
+@pytest.mark.parametrize(("age_s", "ranks"), [(0, [2]), (-1, [2]), (1.9, [2]), (2, [1])])
+def test_a_change_within_a_tick_of_the_file_systems_clock_is_seen(
+    tmp_path: Path, age_s: float, ranks: list[int]
+) -> None:
+    """Size and time stay the same. A file that was older when it was read has no such change."""
+    path = tmp_path / "r" / "host.1.pt.trace.json"
+    heads = Heads(READERS, clock=lambda: 10**18 + int(age_s * 1e9))
+    for rank in (1, 2):
+        trace(path, rank=rank)
+        os.utime(path, ns=(10**18, 10**18))
+        found = catalog.scan(str(tmp_path), READERS, heads=heads)
+        heads.forget_unused()
+    assert [worker.rank for worker in found.runs.runs[0].workers] == ranks
 
 
 def test_runs_are_made_once_per_state_of_a_directory(
@@ -282,7 +303,7 @@ def test_runs_are_made_once_per_state_of_a_directory(
     monkeypatch.setattr(catalog, "_runs_and_others", lambda *a: made.append(a[0]) or original(*a))
     path = trace(tmp_path / "a" / "host_1.1.pt.trace.json", rank=1)
     trace(tmp_path / "b" / "host_2.1.pt.trace.json", rank=2)
-    heads = Heads(READERS)
+    heads = Heads(READERS, clock=long_after)
 
     def scan() -> list[str]:
         made.clear()

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.storage import disk_cache
+from tb_privateuse1.storage import disk_cache, file_identity
 from tb_privateuse1.trace.model import TABLES, Trace
 from tests.contract.test_layers import imports
 from tests.support import make
@@ -215,7 +215,7 @@ def test_the_key_is_of_names_and_makers_too(
     ]
     keys = {disk_cache.cache_key(f) for f in (files, *others)}
     assert len(keys) == 6
-    monkeypatch.setattr(disk_cache, "engine_version", lambda: "another")
+    monkeypatch.setattr(file_identity, "engine_version", lambda: "another")
     assert disk_cache.cache_key(files) not in keys
 
 
@@ -231,13 +231,13 @@ def test_an_unreadable_sidecar_has_a_key_a_trace_has_none(tmp_path: Path) -> Non
 
 def test_the_engine_is_its_sources() -> None:
     package = Path(disk_cache.__file__).parents[1]
-    for maker in disk_cache._MAKERS:
+    for maker in file_identity._MAKERS:
         assert (package / maker).exists(), f"{maker} is gone: the key would not notice changes"
 
 
 def test_another_source_is_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_cache, "_PACKAGE", tmp_path)
-    digest = disk_cache.build_digest.__wrapped__
+    monkeypatch.setattr(file_identity, "_PACKAGE", tmp_path)
+    digest = file_identity.build_digest.__wrapped__
     (tmp_path / "a.py").write_text("x = 1\n")
     first = digest()
     (tmp_path / "notes.md").write_text("no source")
@@ -249,7 +249,7 @@ def test_another_source_is_another_build(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.long
 def test_all_that_makes_a_trace_is_of_the_engine() -> None:
     """A stored trace of other sources would be taken for one of these."""
-    makers = [maker.replace("/", ".") for maker in disk_cache._MAKERS]
+    makers = [maker.replace("/", ".") for maker in file_identity._MAKERS]
     todo = [m for m in FILES if m.split(".")[0] in ("readers", "inference")]
     seen = set(todo)
     while todo:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.discovery.file import file_at
+from tb_privateuse1.discovery.file import file_at, locate
 from tb_privateuse1.storage import file_identity as module
 from tb_privateuse1.storage.file_identity import ENDS_BYTES, identity
 
@@ -60,6 +60,22 @@ def test_the_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     os.replace(tmp_path / "y", path)
     assert identity(file_at(str(path))) == first
     assert len(reads) == 2
+
+
+@pytest.mark.parametrize(("age_s", "is_seen"), [(-1, True), (0, True), (1.5, True), (2, False)])
+def test_a_change_within_a_tick_of_the_file_systems_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age_s: float, is_seen: bool
+) -> None:
+    """Its status stays the same. A file that was older when it was read has no such change."""
+    path = tmp_path / "x"
+    path.write_bytes(b"before")
+    found = locate(str(path))
+    assert found.status is not None
+    now_ns = found.status.st_ctime_ns + int(age_s * 1e9)
+    monkeypatch.setattr(module.time, "time_ns", lambda: now_ns)
+    before = identity(found.file, lambda _: found)
+    path.write_bytes(b"behind")
+    assert (identity(found.file, lambda _: found) != before) == is_seen
 
 
 def test_a_failure_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tb_privateuse1.analysis.account.first_look import find_first_look
 from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
-from tb_privateuse1.storage import cache_directory, derived, disk_cache, pyramid_file
+from tb_privateuse1.storage import cache_directory, derived, disk_cache, file_identity, pyramid_file
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, step, trace
 
@@ -73,7 +73,7 @@ def test_the_first_look_is_stored_and_another_build_finds_its_own(
     assert pyramid_file.open_pyramid(found).first_look is None
     look = pyramid_file.open_pyramid(found).first_look
     assert look == find_first_look(some())
-    monkeypatch.setattr(disk_cache, "build_digest", lambda: "another")
+    monkeypatch.setattr(file_identity, "build_digest", lambda: "another")
     assert pyramid_file.open_pyramid(found).first_look is None
 
 

@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import part_file, part_groups
+from tb_privateuse1.storage import part_groups
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -30,6 +30,7 @@ from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reduces
 from tb_privateuse1.views.sources import all_ranks, trace_parts
 from tests.support.same import values
+from tests.support.stored_parts import stored_parts
 from tests.support.trace_files import trace, write
 
 WAIT_S = 20.0
@@ -203,7 +204,7 @@ def test_groups_of_ranks_are_read_from_one_file(
     first = Reader(Store(0, tmp_path / "cache"), catalog).run(request)
     assert len(parts()) == 4 + 2
     for path in parts():
-        if len(part_file.read_parts(path)) == 1:
+        if len(stored_parts(path)) == 1:
             path.unlink()
     assert len(parts()) == 1, "the group of one rank is no smaller than its part"
     trace(log / "r" / "host_3.1.pt.trace.json", rank=3)
@@ -223,7 +224,7 @@ def test_groups_are_stored_ahead_if_all_their_parts_are(
     def sizes() -> list[int]:
         all_ranks.keep_groups(store, catalog)
         paths = (tmp_path / "cache").glob("*.part")
-        return sorted(len(part_file.read_parts(path)) for path in paths)
+        return sorted(len(stored_parts(path)) for path in paths)
 
     files = [catalog.files["r", rank, 1] for rank in range(4)]
     for one in files[1:]:
@@ -243,7 +244,7 @@ def test_a_group_with_a_rank_that_cannot_be_read_is_not_stored(
     (log / "r" / "host_1.1.pt.trace.json").write_text("nothing")
     found = reader.run(Request(distributed, Selection("r", span=1)))
     assert [rank.part is None for rank in found] == [False, True, False, False]
-    assert all(len(part_file.read_parts(path)) == 1 for path in (tmp_path / "cache").glob("*.part"))
+    assert all(len(stored_parts(path)) == 1 for path in (tmp_path / "cache").glob("*.part"))
 
 
 def test_a_base_may_be_elsewhere(log: Path, tmp_path: Path) -> None:
