@@ -22,6 +22,9 @@ of an array has no first one: its numbers are copied as a block."""
 
 _SINGLE = '["[]"'
 """The arguments of ``empty`` for a tensor without dimensions: a number, and no list."""
+_LONG = 8
+"""Without shapes a number is told from a list by the time to read it, as a multiple of that of the
+call's operators: a number takes tens of nanoseconds, and an operator takes a microsecond."""
 _METHOD = re.compile(r"<built-in method (tensor|as_tensor|from_list) of ")
 """The frame of a call, which looks for the type of all numbers before there is any operator."""
 
@@ -52,6 +55,9 @@ def listed_tensors(trace: Trace) -> ListedTensors:
     same &= ~groupby.named_rows(
         trace.strings, ops.concrete[makes], lambda text: text.startswith(_SINGLE)
     )
+    own_ns = sum(ops.end_ns[one] - ops.start_ns[one] for one in (makes, ends, last))
+    reading_ns = ops.start_ns[ends] - ops.end_ns[makes]
+    same &= (ops.shapes[makes] >= 0) | (reading_ns > _LONG * own_ns)
     if same.any():
         same &= thread_roles(trace).driving[ops.thread[last]]  # others read lists beside the step
     makes, last = makes[same], last[same]

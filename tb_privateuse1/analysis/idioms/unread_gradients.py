@@ -2,12 +2,14 @@
 
 A parameter is known by its shape alone, so all here are bounds. Of several parameters of a shape,
 those that are reset as others of the same step count as the optimizer's. Without a difference, its
-own are the last ones of the backward pass, behind which nothing else is needed.
+own are the last ones of the backward pass, behind which nothing else is needed. Without shapes those
+are known that a pass adds to older ones, while its others are new since the optimizer's step.
 """
 
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 from msgspec import Struct
@@ -18,9 +20,10 @@ from tb_privateuse1.analysis.idioms.accumulations import (
     accumulations,
     written_shapes,
 )
+from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
-from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
+from tb_privateuse1.analysis.steps.training_phases import STEPPING, Passes, phase_kinds
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, typed_shapes
 from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
@@ -30,6 +33,7 @@ from tb_privateuse1.trace.columns import (
     following,
     latest_not_after,
     mask_of,
+    previous,
     range_rows,
     sums_before,
 )
@@ -40,6 +44,12 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 _UPDATES = ("_foreach_", "_fused_")
 _READING = ("elementwise", "reduction", "copy", "optimizer", "random", "other")
 """Kinds of work that user's code does with a gradient: what it does with a weight is another."""
+_LISTS = re.compile(r"foreach_|fused_|^aten::(cat|stack|concat)")
+"""Operators that take a list of tensors."""
+_ANY = 1 << 32
+"""More readers than there are gradients."""
+_ZEROES = ("zero", "fill", "foreach_zero")
+"""Reduced names of operators that reset gradients and keep their memory."""
 
 
 class Unread(Struct, frozen=True, eq=False):
@@ -57,10 +67,14 @@ def unread_gradients(trace: Trace) -> Unread:
 
     Behind the last gradient of a pass that is read, all nodes go; before it, the products whose
     result is the gradient of a weight. Nothing is known without shapes, without a recorded
-    optimizer, or if one writes shapes that no gradient has: shards and flat buffers.
+    optimizer, or if one writes shapes that no gradient has: shards and flat buffers; without
+    shapes, only what a reset of the optimizer's gradients leaves as it was.
     """
     none, found = np.empty(0, np.int64), accumulations(trace)
     steps = _steps(trace, found)
+    if len(found.op) and not found.shapes:
+        lost = _left_over(trace, found)
+        return Unread(found.op[lost], _work_of(trace, found, lost) if lost.any() else none)
     if not len(found.op) or steps is None or (found.shape < 0).any():
         return Unread(none, none)
     first, pair = groupby.group_rows(found.shape, found.backward)
@@ -97,6 +111,48 @@ def _of_others(found: Accumulations, steps: _Steps, first: I64, pair: I64) -> Bo
     alike = (fresh != added) & (times[1] - times[0] == 1)
     others: Bools = alike[found.backward] & (fresh[found.backward] != found.is_fresh)
     return others
+
+
+def _left_over(trace: Trace, found: Accumulations) -> Bools:
+    """Return which gradients a pass adds to those of a pass before the optimizer's last step.
+
+    The step resets its own gradients: they are new in each pass. What others add up is of another
+    network, or of parameters without an optimizer. That holds where each pass has one step, where
+    nothing is set to zero instead, and where too few operators follow to read them.
+    """
+    ops, kinds = trace.ops, phase_kinds(trace)
+    passes = np.unique(found.backward)
+    begin = found.passes.backward_ns[passes]
+    stepped = np.unique(ops.start_ns[kinds == STEPPING])
+    gaps = np.diff(np.searchsorted(stepped, np.append(begin, np.iinfo(np.int64).max)))
+    usual = (gaps == 1) & (previous(gaps, 1) == 1)
+    number = np.searchsorted(passes, found.backward)
+    fresh, added = (
+        np.bincount(number[kind], minlength=len(passes))
+        for kind in (found.is_fresh, ~found.is_fresh)
+    )
+    usual &= (fresh > 0) & (added > _readers_behind(trace, found)[passes])
+    # What differs once may be an optimizer's that steps more rarely.
+    _, alike = groupby.group_rows(fresh, added)
+    refuted = mask_of(alike[~usual], len(passes))
+    zeroed = operators_named(trace, *_ZEROES) & groupby.outermost_operators(ops)
+    left: Bools = ~refuted[alike][number] & ~found.is_fresh & ~zeroed.any()
+    return left
+
+
+def _readers_behind(trace: Trace, found: Accumulations) -> I64:
+    """Return by pass how many operators may read gradients behind it, and how many may of lists.
+
+    What takes a list may read all of them.
+    """
+    ops, passes = trace.ops, found.passes
+    rows, at = _behind_passes(trace, passes)
+    names = [trace.text(name) for name in range(len(trace.strings))]
+    weight = np.zeros(len(names), np.int64)
+    for name in groupby.distinct_values(ops.name[rows]).tolist():
+        if kind_of(names[name], trace.vendor) in _READING:
+            weight[name] = _ANY if _LISTS.search(names[name]) else 1
+    return groupby.sums(at, weight[ops.name[rows]], len(passes.backward_ns))
 
 
 class _Steps(Struct, frozen=True, eq=False):
@@ -208,12 +264,9 @@ def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64)
     It may be the gradient: an adversarial example, a norm for a log, an update outside
     of the optimizer.
     """
-    ops, passes = trace.ops, found.passes
-    end, begin = passes.end_ns, following(passes.forward_ns, groupby.LAST)
-    at = latest_not_after(end, ops.start_ns)
-    between = (at >= 0) & (ops.start_ns < begin[at]) & groupby.outermost_operators(ops)
-    between &= intervals.nearest(ops.parent, phase_kinds(trace) >= 0) < 0
-    rows = np.flatnonzero(between & (phase_kinds(trace) < 0) & (ops.shapes >= 0))
+    ops = trace.ops
+    rows, at = _behind_passes(trace, found.passes)
+    rows, at = rows[ops.shapes[rows] >= 0], at[ops.shapes[rows] >= 0]
     numbers = {one: i for i, one in enumerate(found.shapes)}
     first, call = groupby.group_rows(
         ops.name[rows], ops.shapes[rows], ops.dtypes[rows], ops.concrete[rows]
@@ -225,12 +278,26 @@ def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64)
             read[i, numbers.get(one, 0)] += one in numbers
         made[i] = numbers.get(_shape_made(trace, row), -1)
     op, number = np.nonzero(read[call])
-    fresh = _made_before(at[rows], made[call], ops.start_ns[rows], op, number)
+    fresh = _made_before(at, made[call], ops.start_ns[rows], op, number)
     old = read[call[op], number] > fresh
-    by_pass = np.zeros((len(begin), len(numbers)), np.bool_)
-    by_pass[at[rows[op[old]]], number[old]] = True
+    by_pass = np.zeros((len(found.passes.end_ns), len(numbers)), np.bool_)
+    by_pass[at[op[old]], number[old]] = True
     flags: Bools = by_pass[backward, shape]
     return flags
+
+
+def _behind_passes(trace: Trace, passes: Passes) -> tuple[I64, I64]:
+    """Return the program's operators between a backward pass and the next forward pass, and which.
+
+    Those of optimizers and of autograd are not the program's.
+    """
+    ops, kinds = trace.ops, phase_kinds(trace)
+    begin = following(passes.forward_ns, groupby.LAST)
+    at = latest_not_after(passes.end_ns, ops.start_ns)
+    between = (at >= 0) & (ops.start_ns < begin[at]) & groupby.outermost_operators(ops)
+    between &= intervals.nearest(ops.parent, kinds >= 0) < 0
+    rows = np.flatnonzero(between & (kinds < 0))
+    return rows, at[rows]
 
 
 def _made_before(at: I64, made: I64, start_ns: I64, op: I64, number: I64) -> I64:
@@ -279,6 +346,8 @@ def _work_of(trace: Trace, found: Accumulations, lost: Bools) -> I64:
     has_lost = mask_of(found.backward[lost], len(read_ns))
     at = latest_not_after(passes.backward_ns, ops.start_ns[found.engine])
     behind = (at >= 0) & has_lost[at] & (ops.start_ns[found.engine] >= read_ns[at])
+    if not found.shapes:
+        return found.engine[behind]
     return np.union1d(found.engine[behind], _weight_products(trace, found, lost, behind))
 
 
