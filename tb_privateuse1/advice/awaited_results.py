@@ -211,9 +211,9 @@ def _inside(case: RuleContext, own: I64, some: I64) -> Bools:
 def _first_size(trace: Trace, row: int) -> int:
     """Return the first size of a call's first tensor; 1 for a number, 0 if it is unknown.
 
-    Without shapes it is that of several items.
+    Without any shapes it is that of several items.
     """
-    if trace.ops.shapes[row] < 0:
+    if not (trace.ops.shapes >= 0).any():
         return SEVERAL
     call = read_call(trace, row)
     tensor = None if call is None else call.optional(0)

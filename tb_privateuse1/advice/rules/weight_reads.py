@@ -77,12 +77,11 @@ def _on_passes(case: RuleContext) -> Iterator[RuleFinding]:
         )
         if known
         else say(
-            "Half of the device's time of the second passes. A batch of both takes as long as one "
-            "pass where calls or weights take the time, and as long as two where arithmetic does."
+            "The device's time of the second passes. A batch of both takes as long as one pass "
+            "where launches or weights take the time, and as long as two where arithmetic does."
         ),
         claim=claim,
         removes=device_time.removal_of(case, slow),
-        most=1.0 if known else 2.0,
         may_vanish=True,
         confidence="low",
         source=case.source(case.trace.kernels.op[slow.rows].astype(np.int64)),

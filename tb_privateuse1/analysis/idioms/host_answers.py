@@ -37,13 +37,14 @@ def answers(trace: Trace, results: I64, own: I64, is_sent: Bools, is_busy: Bools
     ops, items = trace.ops, np.zeros(len(results), np.int64)
     first = np.searchsorted(ops.start_ns[own], ops.end_ns[results])
     stops = np.append(np.flatnonzero(is_busy | is_sent), len(own))
+    shaped = bool((ops.shapes >= 0).any())
     computes = ~operators_named(trace, *VIEWS, *_WRAPS)[own]
     stop = stops[np.searchsorted(stops, first)]
     for end, some in groupby.split_by_value(stop):
         if end == len(own) or not is_sent[end]:
             continue
         sent = _shape(trace, int(own[end]))
-        if ops.shapes[own[end]] < 0:
+        if not shaped:
             last = np.flatnonzero(computes[first[some].min() : end])
             if len(last):
                 items[some[first[some] <= first[some].min() + last[-1]]] = SEVERAL

@@ -2,8 +2,8 @@
 
 A ``_foreach_`` operator takes a list of tensors of any sizes. Equal rounds on tensors of one size
 may as well be steps of an iteration, which need each other's results: only sizes that change from
-round to round tell the two apart. Without shapes, a loop between a backward pass and the next forward
-pass is one over tensors if it has a round for each gradient of that pass.
+round to round tell the two apart. Without shapes, a loop behind a backward pass is one over tensors
+if it has a round for each gradient of that pass.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.idioms.data_flow import flow_within
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.repeated_sequences import Rounds, find_rounds
+from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import numbers_of_elements
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree
@@ -28,9 +29,9 @@ from tb_privateuse1.trace.columns import (
     mask_of,
     starts_run,
 )
-from tb_privateuse1.trace.groupby import LAST, group_rows, named_rows, sums
+from tb_privateuse1.trace.groupby import LAST, group_rows, maxima, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 LONGEST = 12
@@ -150,14 +151,22 @@ def _changes(shapes: I32, equal: Rounds) -> I64:
 
 
 def _over_gradients(trace: Trace, calls: I64, equal: Rounds) -> Bools:
-    """Return which segments have a round for each gradient of the backward pass before them."""
+    """Return which segments have a round for each gradient of the backward pass before them.
+
+    They are in its step, or end ahead of the optimizer: what comes later may make the next inputs.
+    """
     ops, found = trace.ops, accumulations(trace)
-    gradients = np.bincount(found.backward, minlength=len(found.passes.backward_ns))
+    passes = found.passes
+    gradients = np.bincount(found.backward, minlength=len(passes.backward_ns))
+    step = maxima(found.backward, ops.step[found.op], len(passes.backward_ns), NONE)
     first, last = calls[equal.first], calls[equal.first + equal.period * equal.rounds - 1]
-    at = latest_not_after(found.passes.end_ns, ops.start_ns[first])
-    ends = following(found.passes.forward_ns, LAST)
+    at = latest_not_after(passes.end_ns, ops.start_ns[first])
     over: Bools = (at >= 0) & (lookup(gradients, at, 0) == equal.rounds)
-    over &= ops.end_ns[last] <= lookup(ends, at, 0)
+    over &= ops.end_ns[last] <= lookup(following(passes.forward_ns, LAST), at, 0)
+    stepped = np.sort(ops.start_ns[phase_kinds(trace) == STEPPING])
+    optimized = lookup(stepped, np.searchsorted(stepped, lookup(passes.end_ns, at, 0)), 0)
+    inside = (ops.step[first] != NONE) & (ops.step[first] == lookup(step, at, NONE))
+    over &= inside | (ops.end_ns[last] <= optimized)
     return over
 
 

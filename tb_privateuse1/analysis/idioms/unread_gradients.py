@@ -2,8 +2,10 @@
 
 A parameter is known by its shape alone, so all here are bounds. Of several parameters of a shape,
 those that are reset as others of the same step count as the optimizer's. Without a difference, its
-own are the last ones of the backward pass, behind which nothing else is needed. Without shapes those
-are known that a pass adds to older ones, while its others are new since the optimizer's step.
+own are the last ones of the backward pass, behind which nothing else is needed.
+
+Without shapes those are known that a pass adds to older ones, while its others are new since the
+optimizer's step.
 """
 
 from __future__ import annotations

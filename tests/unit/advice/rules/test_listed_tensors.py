@@ -6,21 +6,27 @@ import pytest
 
 from tb_privateuse1.advice.rules.listed_tensors import RULE
 from tests.support.program import Program, found
-from tests.support.sized import full, recorded
+from tests.support.sized import full, recorded, unshaped
 
 LONG = full(64, dtype="long int")
 READING_US, CALLS = 20, 30
 
 
-def tensor(run: Program, size: str = "[64]") -> None:
+def tensor(run: Program, size: str = "[64]", reading_us: float = READING_US) -> None:
     """``torch.tensor`` of a list: it reads the list between two of its operators."""
     run.op("aten::empty", 1, **recorded(size, "4", "0", "", "False", ""))
-    run.rest(READING_US)
+    run.rest(reading_us)
     run.op("aten::to", 1, **recorded(LONG, "", "", "4", "False", "False", ""))
     run.op("aten::lift_fresh", 1, **recorded(LONG))
 
 
-def program(*, size: str = "[64]", reads: bool = True, framed: bool = False) -> Program:
+def program(
+    *,
+    size: str = "[64]",
+    reads: bool = True,
+    framed: bool = False,
+    reading_us: float = READING_US,
+) -> Program:
     run = Program()
     for _ in range(3):
         with run.step():
@@ -34,7 +40,7 @@ def program(*, size: str = "[64]", reads: bool = True, framed: bool = False) -> 
                         run.rest(READING_US)
                         tensor(run, size)
                 else:
-                    tensor(run, size)
+                    tensor(run, size, reading_us)
             run.rest(100)
             run.wait()
     return run
@@ -54,3 +60,12 @@ def test_a_frame_has_the_search_for_the_type_as_well() -> None:
 def test_numbers_and_arrays_are_no_lists() -> None:
     assert found(RULE, program(size="[]").trace()) == []
     assert found(RULE, program(reads=False).trace()) == []
+
+
+def test_without_shapes_a_list_takes_far_longer_to_read_than_a_number() -> None:
+    (row,) = found(RULE, unshaped(program(reading_us=60)))
+    assert row.events == 3 * CALLS
+    assert row.saving_ns == pytest.approx(3000 * CALLS * 63, rel=0.1)
+    assert "input shapes (record_shapes=True)" in row.lacks
+    assert found(RULE, unshaped(program(size="[]", reading_us=3))) == []
+    assert found(RULE, unshaped(program(reads=False))) == []

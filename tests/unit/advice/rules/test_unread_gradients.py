@@ -9,7 +9,7 @@ import pytest
 from tb_privateuse1.advice.rules.unread_gradients import RULE
 from tests.support.autograd import TrainingProgram, steps
 from tests.support.program import found
-from tests.support.sized import FP32, full, recorded
+from tests.support.sized import FP32, full, recorded, unshaped
 
 ROWS = 4096
 BACKBONE, HEAD = (1024, 2048, 3072, 4096), (4096, 512)
@@ -195,3 +195,79 @@ def test_a_batch_of_the_shape_of_a_gradient_is_none() -> None:
 
 def test_one_more_tensor_of_the_shape_than_was_made_may_be_the_gradient() -> None:
     assert found(RULE, steps(lambda run: as_wide_as_the_batch(run, reads=True)).trace()) == []
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_without_shapes_gradients_pile_up_that_no_step_resets(fused: bool) -> None:
+    before, after = steps(lambda run: fine_tuning(run, fused=fused)), steps(frozen)
+    gained = 1000 * (before.now - after.now)
+    (row,) = found(RULE, unshaped(before))
+    assert row.title.startswith("Gradients that no optimizer reads: 3 a step, ")
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+    assert row.saving_high_ns == pytest.approx(gained, rel=0.1)
+    assert "input shapes (record_shapes=True)" in row.lacks
+
+
+def test_without_shapes_a_judges_gradients_of_the_other_step() -> None:
+    (row,) = found(RULE, unshaped(steps(lambda run: adversaries(run, detaches=False))))
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+    assert found(RULE, unshaped(steps(lambda run: adversaries(run, detaches=True)))) == []
+
+
+def heads_in_turn(run: TrainingProgram) -> None:
+    """Two losses with a pass each on one body, and one step for both."""
+    run.reset()
+    run.backward([*run.forward(ROWS, *BACKBONE), *run.forward(ROWS, *HEAD)])
+    layers = [*run.forward(ROWS, *BACKBONE), *run.forward(ROWS, 4096, 256)]
+    run.backward(layers[-1:])
+    run.backward(layers[:-1], fresh=False)
+    run.optimize(*BODY_SHAPES, HEAD_SHAPE, (4096, 256))
+
+
+def stepped_more_rarely(run: TrainingProgram) -> None:
+    """The body's own optimizer adds two batches up."""
+    layers = [*run.forward(ROWS, *BACKBONE), *run.forward(ROWS, *HEAD)]
+    run.backward(layers[-1:])
+    run.backward(layers[:-1], fresh=run.steps % 2 == 1)
+    run.optimize(HEAD_SHAPE)
+    if run.steps % 2 == 0:
+        run.optimize(*BODY_SHAPES)
+
+
+def zeroed(run: TrainingProgram) -> None:
+    """Another optimizer sets its gradients to zero, so that they are added to."""
+    for shape in BODY_SHAPES:
+        run.run("aten::zero_", full(*shape, dtype=FP32))
+    fine_tuning(run)
+
+
+def clipped(run: TrainingProgram) -> None:
+    """The norm of all gradients scales those that are stepped with."""
+    layers = [*run.forward(ROWS, *BACKBONE), *run.forward(ROWS, *HEAD)]
+    run.backward(layers[-1:])
+    run.backward(layers[:-1], fresh=False)
+    run.run("aten::_foreach_norm", [full(*shape, dtype=FP32) for shape in BODY_SHAPES], "2")
+    run.optimize(HEAD_SHAPE)
+
+
+def logged(run: TrainingProgram) -> None:
+    """A norm of each gradient is read."""
+    layers = [*run.forward(ROWS, *BACKBONE), *run.forward(ROWS, *HEAD)]
+    run.backward(layers[-1:])
+    run.backward(layers[:-1], fresh=False)
+    for shape in BODY_SHAPES:
+        run.run("aten::linalg_vector_norm", full(*shape, dtype=FP32), "2", "", "False", "")
+    run.optimize(HEAD_SHAPE)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        accumulated, two_losses, adversarial_input, by_hand, sharded, without_optimizer,
+        alternating, heads_in_turn, stepped_more_rarely, zeroed, clipped, logged,
+    ],
+)  # fmt: skip
+def test_without_shapes_gradients_that_somebody_may_read(
+    step: Callable[[TrainingProgram], None],
+) -> None:
+    assert found(RULE, unshaped(steps(step))) == []

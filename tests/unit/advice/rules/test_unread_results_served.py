@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1.advice.rules.unread_results import RULE
 from tests.support.autograd import TrainingProgram, steps
 from tests.support.program import found
-from tests.support.sized import FP32, full, recorded
+from tests.support.sized import FP32, full, recorded, unshaped
 
 ROWS, WIDTH = 1024, 1024
 STATES = full(ROWS, WIDTH, dtype=FP32)
@@ -181,3 +181,37 @@ def test_a_recording_of_one_pass_may_be_cut_before_its_backward_pass() -> None:
 
 def test_a_recording_without_dropout() -> None:
     assert found(RULE, steps(layer).trace()) == []
+
+
+def test_without_shapes_a_model_in_training_mode_is_known_by_its_modules() -> None:
+    (row,) = found(RULE, unshaped(steps(in_modules)))
+    assert row.title.startswith("Inference draws dropout as in training: ")
+    assert found(RULE, unshaped(steps(lambda run: in_modules(run, passes=3)))) == []
+
+
+def rows_of_modules(run: TrainingProgram) -> None:
+    """Whether these are places or inputs is not recorded."""
+    run.run("aten::repeat", full(ROWS // 8, WIDTH, dtype=FP32), "[8, 1]")
+    in_modules(run)
+
+
+def averaged_modules(run: TrainingProgram) -> None:
+    in_modules(run)
+    answers = full(ROWS, 8, dtype=FP32)
+    run.op("aten::add_", 3, kernel=5, **recorded(answers, answers, "0.25"))
+
+
+def spread_of_modules(run: TrainingProgram) -> None:
+    in_modules(run)
+    run.run("aten::std", full(8, ROWS // 8, 8, dtype=FP32), "[0]", "1", "False")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        rows_of_modules, averaged_modules, spread_of_modules, several_passes,
+        passes_without_modules, repeated_rows, averaged, spread, some_off, tangents,
+    ],
+)  # fmt: skip
+def test_without_shapes_dropout_may_be_meant(step: Callable[[TrainingProgram], None]) -> None:
+    assert found(RULE, unshaped(steps(step))) == []
