@@ -76,7 +76,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=found.claim,
         removes=fusion.removal(case, found),
         least=_least(table.saved_ns[found.calls], of_torch) if exists and sized else 0.0,
-        confidence=_confidence(sized=sized, is_sure=exists and not of_torch.any()),
+        confidence=_confidence(sized=bool(sized), is_sure=exists and not of_torch.any()),
         source=case.source(rows),
         lacks=case.lacks("shapes", "stacks"),
         fix=_OF_FAST_PATH if of_torch.all() else None,

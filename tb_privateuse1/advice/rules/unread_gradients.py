@@ -40,7 +40,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         if known
         else say(
             "{count:,} gradients are added to those of earlier passes, though the optimizer has "
-            "stepped since, and reset its own. Which parameters it steps with was not recorded.",
+            "stepped since, and reset its own; or they are more than it steps with. Which "
+            "parameters these are was not recorded: it may be the last ones of the pass.",
             count=len(accumulated),
         ),
         events=len(accumulated),
@@ -66,7 +67,8 @@ RULE = Rule(
         "Gradients that a backward pass accumulates for parameters of a shape that no optimizer's "
         "step has before they are reset, or in the whole recording, and that no other operator "
         "reads behind the pass. Without shapes: gradients that a pass adds to those of the pass "
-        "before, while its others are new since the step between."
+        "before, while its others are new since the step between; or more than the optimizers "
+        "count steps of."
     ),
     why=say(
         "The backward pass takes twice as long as the forward pass. Of a frozen part, of another "

@@ -5,27 +5,30 @@ those that are reset as others of the same step count as the optimizer's. Withou
 own are the last ones of the backward pass, behind which nothing else is needed.
 
 Without shapes those are known that a pass adds to older ones, while its others are new since the
-optimizer's step.
+optimizer's step; and how many are more than the optimizers step with. They count as the last ones
+of the pass, as of a body that a trained head is on.
 """
 
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.accumulations import (
+    READING,
     Accumulations,
     Shape,
     accumulations,
+    behind_passes,
+    beyond_steps,
+    left_over,
     written_shapes,
 )
-from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
-from tb_privateuse1.analysis.steps.training_phases import STEPPING, Passes, phase_kinds
+from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, typed_shapes
 from tb_privateuse1.analysis.work.calls import group_calls, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
@@ -35,7 +38,6 @@ from tb_privateuse1.trace.columns import (
     following,
     latest_not_after,
     mask_of,
-    previous,
     range_rows,
     sums_before,
 )
@@ -44,14 +46,6 @@ from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _UPDATES = ("_foreach_", "_fused_")
-_READING = ("elementwise", "reduction", "copy", "optimizer", "random", "other")
-"""Kinds of work that user's code does with a gradient: what it does with a weight is another."""
-_LISTS = re.compile(r"foreach_|fused_|^aten::(cat|stack|concat)")
-"""Operators that take a list of tensors."""
-_ANY = 1 << 32
-"""More readers than there are gradients."""
-_ZEROES = ("zero", "fill", "foreach_zero")
-"""Reduced names of operators that reset gradients and keep their memory."""
 
 
 class Unread(Struct, frozen=True, eq=False):
@@ -69,13 +63,12 @@ def unread_gradients(trace: Trace) -> Unread:
 
     Behind the last gradient of a pass that is read, all nodes go; before it, the products whose
     result is the gradient of a weight. Nothing is known without shapes, without a recorded
-    optimizer, or if one writes shapes that no gradient has: shards and flat buffers; without
-    shapes, only what a reset of the optimizer's gradients leaves as it was.
+    optimizer, or if one writes shapes that no gradient has: shards and flat buffers.
     """
     none, found = np.empty(0, np.int64), accumulations(trace)
     steps = _steps(trace, found)
     if len(found.op) and not found.shapes:
-        lost = _left_over(trace, found)
+        lost = left_over(trace) | beyond_steps(trace)
         return Unread(found.op[lost], _work_of(trace, found, lost) if lost.any() else none)
     if not len(found.op) or steps is None or (found.shape < 0).any():
         return Unread(none, none)
@@ -113,48 +106,6 @@ def _of_others(found: Accumulations, steps: _Steps, first: I64, pair: I64) -> Bo
     alike = (fresh != added) & (times[1] - times[0] == 1)
     others: Bools = alike[found.backward] & (fresh[found.backward] != found.is_fresh)
     return others
-
-
-def _left_over(trace: Trace, found: Accumulations) -> Bools:
-    """Return which gradients a pass adds to those of a pass before the optimizer's last step.
-
-    The step resets its own gradients: they are new in each pass. What others add up is of another
-    network, or of parameters without an optimizer. That holds where each pass has one step, where
-    nothing is set to zero instead, and where too few operators follow to read them.
-    """
-    ops, kinds = trace.ops, phase_kinds(trace)
-    passes = np.unique(found.backward)
-    begin = found.passes.backward_ns[passes]
-    stepped = np.unique(ops.start_ns[kinds == STEPPING])
-    gaps = np.diff(np.searchsorted(stepped, np.append(begin, np.iinfo(np.int64).max)))
-    usual = (gaps == 1) & (previous(gaps, 1) == 1)
-    number = np.searchsorted(passes, found.backward)
-    fresh, added = (
-        np.bincount(number[kind], minlength=len(passes))
-        for kind in (found.is_fresh, ~found.is_fresh)
-    )
-    usual &= (fresh > 0) & (added > _readers_behind(trace, found)[passes])
-    # What differs once may be an optimizer's that steps more rarely.
-    _, alike = groupby.group_rows(fresh, added)
-    refuted = mask_of(alike[~usual], len(passes))
-    zeroed = operators_named(trace, *_ZEROES) & groupby.outermost_operators(ops)
-    left: Bools = ~refuted[alike][number] & ~found.is_fresh & ~zeroed.any()
-    return left
-
-
-def _readers_behind(trace: Trace, found: Accumulations) -> I64:
-    """Return by pass how many operators may read gradients behind it, and how many may of lists.
-
-    What takes a list may read all of them.
-    """
-    ops, passes = trace.ops, found.passes
-    rows, at = _behind_passes(trace, passes)
-    names = [trace.text(name) for name in range(len(trace.strings))]
-    weight = np.zeros(len(names), np.int64)
-    for name in groupby.distinct_values(ops.name[rows]).tolist():
-        if kind_of(names[name], trace.vendor) in _READING:
-            weight[name] = _ANY if _LISTS.search(names[name]) else 1
-    return groupby.sums(at, weight[ops.name[rows]], len(passes.backward_ns))
 
 
 class _Steps(Struct, frozen=True, eq=False):
@@ -267,7 +218,7 @@ def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64)
     of the optimizer.
     """
     ops = trace.ops
-    rows, at = _behind_passes(trace, found.passes)
+    rows, at = behind_passes(trace, found.passes)
     rows, at = rows[ops.shapes[rows] >= 0], at[ops.shapes[rows] >= 0]
     numbers = {one: i for i, one in enumerate(found.shapes)}
     first, call = groupby.group_rows(
@@ -286,20 +237,6 @@ def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64)
     by_pass[at[op[old]], number[old]] = True
     flags: Bools = by_pass[backward, shape]
     return flags
-
-
-def _behind_passes(trace: Trace, passes: Passes) -> tuple[I64, I64]:
-    """Return the program's operators between a backward pass and the next forward pass, and which.
-
-    Those of optimizers and of autograd are not the program's.
-    """
-    ops, kinds = trace.ops, phase_kinds(trace)
-    begin = following(passes.forward_ns, groupby.LAST)
-    at = latest_not_after(passes.end_ns, ops.start_ns)
-    between = (at >= 0) & (ops.start_ns < begin[at]) & groupby.outermost_operators(ops)
-    between &= intervals.nearest(ops.parent, kinds >= 0) < 0
-    rows = np.flatnonzero(between & (kinds < 0))
-    return rows, at[rows]
 
 
 def _made_before(at: I64, made: I64, start_ns: I64, op: I64, number: I64) -> I64:
@@ -331,7 +268,7 @@ def _shape_made(trace: Trace, row: int) -> Shape:
 def _shapes_read(trace: Trace, row: int) -> list[Shape]:
     """Return the shapes of tensors that an operator reads, unless it resets or looks at them."""
     name = trace.text(trace.ops.name[row])
-    if kind_of(name, trace.vendor) not in _READING or "zero_" in name:
+    if kind_of(name, trace.vendor) not in READING or "zero_" in name:
         return []
     columns = (trace.text(column[row]) for column in (trace.ops.shapes, trace.ops.dtypes))
     single = [one for one, _ in typed_shapes(*columns)]
