@@ -141,6 +141,7 @@ def _groups(case: RuleContext, steps: I64, calls: I64) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(ops=steps, share=removed),
         may_vanish=not known,
+        least=1.0 if known else 0.0,
         confidence="medium" if known else "low",
         source=case.source(steps),
         lacks=case.lacks("device"),

@@ -169,6 +169,7 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
         removes=case.without(instants=spent, kernels=kernels, waits=waits),
         # Without shapes other tensors may be copied, as many as parameters.
         may_vanish=unsure,
+        least=0.0 if unsure else 1.0,
         confidence="medium" if "stacks" in case.has and not unsure else "low",
         source=_source(case, work, ops),
         lacks=case.lacks("stacks"),

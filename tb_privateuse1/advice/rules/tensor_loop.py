@@ -75,6 +75,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(instants=looping, kernels=work.kernels, kernel_share=work.shares),
         may_vanish=not known,
+        least=1.0 if known else 0.0,
         confidence="high" if known else "low",
         source=case.source(ops),
         lacks=case.lacks("stacks"),

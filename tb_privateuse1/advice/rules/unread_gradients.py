@@ -53,6 +53,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=gone.claim,
         removes=gone.removes,
         may_vanish=not known,
+        least=1.0 if known else 0.0,
         confidence="medium" if known else "low",
         source=case.source(np.unique(forward[forward >= 0])),
         lacks=case.lacks("stacks"),
