@@ -190,16 +190,17 @@ def advised(
     kept = report(read, found, savings)
     rows = _ranked(read, kept, savings)
     reported = {row.rule for row in rows}
+    answers = tuple(
+        replace(status, answer="nothing")
+        if status.answer == "found" and status.rule not in reported
+        else status
+        for status in statuses
+    )
     advice = Advice(
         rows=rows,
-        asked=tuple(
-            replace(status, answer="nothing")
-            if status.answer == "found" and status.rule not in reported
-            else status
-            for status in statuses
-        ),
+        asked=answers,
         missing=_missing(rows),
-        unasked=unasked([one.lacks for one in statuses if one.answer != "found"], len(statuses)),
+        unasked=unasked([one.lacks for one in answers if one.answer != "found"], len(answers)),
         fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported, whole),
         open=open_classes(case, kept),
         judged_ns=whole.window_ns,
