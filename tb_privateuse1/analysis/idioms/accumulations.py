@@ -125,7 +125,7 @@ def beyond_steps(trace: Trace) -> Bools:
     """Return which gradients are beyond as many as the optimizers step with: a pass's last ones.
 
     A step raises a count for each parameter. Not where gradients of several passes add up, where
-    ranks share the parameters, or where operators follow that may read so many gradients.
+    ranks share the parameters, or where operators follow that may read them.
     """
     found = accumulations(trace)
     passes, number = np.unique(found.backward, return_inverse=True)

@@ -23,8 +23,8 @@ of an array has no first one: its numbers are copied as a block."""
 _SINGLE = '["[]"'
 """The arguments of ``empty`` for a tensor without dimensions: a number, and no list."""
 _LONG = 8
-"""Without shapes a number is told from a list by the time to read it, as a multiple of that of the
-call's operators: a number takes tens of nanoseconds, and an operator takes a microsecond."""
+"""Without shapes, a list takes this many times as long to read as the call's operators
+take: a number tens of nanoseconds, and an operator takes a microsecond."""
 _OFTEN = 0.1
 """Share of the calls that read for so long: of numbers and arrays, 1 to 9 of a thousand did, which
 were held up (torch 2.13, without shapes)."""

@@ -138,14 +138,14 @@ def test_a_rule_that_looks_in_part_says_so_unless_it_finds_something() -> None:
     """A finding names what would make it surer itself."""
     seeing = replace(rule("a", (0, 500)), partly=("shapes",))
     silent = replace(seeing, name="b", check=lambda _: ())
-    told = advise(TRACE, rules=(seeing, silent))
-    assert [one.answer for one in told.asked] == ["found", "nothing"]
-    assert told.unasked == (
+    advice = advise(TRACE, rules=(seeing, silent))
+    assert [one.answer for one in advice.asked] == ["found", "nothing"]
+    assert advice.unasked == (
         "1 of 2 checks could not look, or only in part: they need input shapes "
         "(record_shapes=True)."
     )
-    assert told.rows[0].lacks == (LACKS["shapes"],)
-    assert told.missing == "Record input shapes (record_shapes=True) to make findings surer."
+    assert advice.rows[0].lacks == (LACKS["shapes"],)
+    assert advice.missing == "Record input shapes (record_shapes=True) to make findings surer."
 
 
 def test_activities_alone_lack_operators_before_all_else() -> None:
