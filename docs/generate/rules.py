@@ -99,6 +99,7 @@ def _sections() -> Iterator[str]:
 
 def _section(rule: Rule) -> str:
     needs = "; ".join(LACKS[need] for need in rule.needs) or "nothing in particular"
+    partly = "; ".join(LACKS[need] for need in rule.partly)
     symptom = "" if rule.precedence == "cause" else _SYMPTOM
     return (
         f"\n#### `{rule.name}`: {rule.title}\n\n"
@@ -106,7 +107,7 @@ def _section(rule: Rule) -> str:
         f"- **Why**: {_coded(rule.why)}\n"
         f"- **Fix**: {_coded(rule.fix)}\n"
         f"- **Threshold**: {_coded(rule.threshold)}\n"
-        f"- **Needs**: {needs}\n"
+        f"- **Needs**: {needs}{partly and f'; for all of it {partly}'}\n"
         f"- **Reference**: {rule.reference}\n"
         f"{_code(rule)}"
     )

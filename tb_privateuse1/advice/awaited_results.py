@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.analysis.idioms.host_answers import answers
+from tb_privateuse1.analysis.idioms.host_answers import SEVERAL, answers
 from tb_privateuse1.analysis.idle.launch_times import earliest_launch
 from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.analysis.work.calls import read_call
@@ -209,7 +209,12 @@ def _inside(case: RuleContext, own: I64, some: I64) -> Bools:
 
 
 def _first_size(trace: Trace, row: int) -> int:
-    """Return the first size of a call's first tensor; 1 for a number, 0 if it is unknown."""
+    """Return the first size of a call's first tensor; 1 for a number, 0 if it is unknown.
+
+    Without any shapes it is that of several items.
+    """
+    if not (trace.ops.shapes >= 0).any():
+        return SEVERAL
     call = read_call(trace, row)
     tensor = None if call is None else call.optional(0)
     if tensor is None:

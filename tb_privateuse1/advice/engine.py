@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.host_context import HostContext
-from tb_privateuse1.advice.judged_trace import LACKS, RECORDABLE
+from tb_privateuse1.advice.judged_trace import LACKS, unasked
 from tb_privateuse1.advice.next_limit import NextLimit
 from tb_privateuse1.advice.passed_checks import FineRow, fine_rows
 from tb_privateuse1.advice.read_steps import ReadSteps
@@ -107,6 +107,7 @@ class RuleStatus(Struct, frozen=True):
     answer: Literal["found", "nothing", "not_asked", "failed"]
     """``not_asked``: the trace lacks data that it needs; ``failed``: the rule raised."""
     lacks: tuple[str, ...]
+    """Data that the trace lacks for it; where it was asked, it looked only in part."""
 
 
 class Advice(Struct, frozen=True):
@@ -119,7 +120,8 @@ class Advice(Struct, frozen=True):
     missing: str
     """One sentence: what the recording lacks that would change a finding; empty if nothing."""
     unasked: str
-    """One sentence: how many rules could not look, and what to record for them; empty if none."""
+    """One sentence: how many rules could not look, or only in part, and what to record for them;
+    empty if none."""
     fine: tuple[FineRow, ...]
     """What was checked and costs nothing."""
     open: tuple[OpenClass, ...]
@@ -188,16 +190,17 @@ def advised(
     kept = report(read, found, savings)
     rows = _ranked(read, kept, savings)
     reported = {row.rule for row in rows}
+    answers = tuple(
+        replace(status, answer="nothing")
+        if status.answer == "found" and status.rule not in reported
+        else status
+        for status in statuses
+    )
     advice = Advice(
         rows=rows,
-        asked=tuple(
-            replace(status, answer="nothing")
-            if status.answer == "found" and status.rule not in reported
-            else status
-            for status in statuses
-        ),
+        asked=answers,
         missing=_missing(rows),
-        unasked=_unasked(statuses),
+        unasked=unasked([one.lacks for one in answers if one.answer != "found"], len(answers)),
         fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported, whole),
         open=open_classes(case, kept),
         judged_ns=whole.window_ns,
@@ -217,22 +220,6 @@ def _missing(rows: Sequence[AdviceRow]) -> str:
     return say("Record {names} to make findings surer.", names=names) if names else ""
 
 
-def _unasked(statuses: Sequence[RuleStatus]) -> str:
-    """Return how many rules lack only what any recording can have, and what that is."""
-    silent = [one for one in statuses if one.lacks and set(one.lacks) <= set(RECORDABLE)]
-    lacks = {lack for one in silent for lack in one.lacks}
-    return (
-        say(
-            "{count} of {all} checks could not look: they need {names}.",
-            count=len(silent),
-            all=len(statuses),
-            names=join_list(text for text in RECORDABLE if text in lacks),
-        )
-        if silent
-        else ""
-    )
-
-
 Answer = Literal["found", "nothing", "not_asked", "failed"]
 
 
@@ -246,7 +233,9 @@ def _ask(
     findings = isolate(rule.name, lambda: list(rule.check(case)))
     if isinstance(findings, Failure):
         return "failed", (), [_failed(rule, findings)]
-    return ("found" if findings else "nothing"), (), [(rule, finding) for finding in findings]
+    lacks = tuple(LACKS[need] for need in rule.partly if need not in case.has)
+    named = [replace(one, lacks=tuple(dict.fromkeys((*one.lacks, *lacks)))) for one in findings]
+    return ("found" if findings else "nothing"), lacks, [(rule, finding) for finding in named]
 
 
 def _failed(rule: Rule, failure: Failure) -> tuple[Rule, RuleFinding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.recording.capture_notes import recorded_pages
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
-from tb_privateuse1.i18n import Text, say
+from tb_privateuse1.i18n import Text, join_list, say
 from tb_privateuse1.trace import call_tree, device_times, groupby, intervals
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import TableName
@@ -58,6 +59,22 @@ LACKS: dict[Need, str] = {
 RECORDABLE = (LACKS["operators"], LACKS["shapes"], LACKS["stacks"], LACKS["memory"])
 """What the profiler records of any program if it is asked to: without operators, none of the
 others."""
+
+
+def unasked(lacks: Sequence[tuple[str, ...]], of: int) -> str:
+    """Return how many rules lack only what any recording can have, and what that is.
+
+    ``lacks`` are those of the rules that have found nothing, of ``of`` rules in all.
+    """
+    silent = [one for one in lacks if one and set(one) <= set(RECORDABLE)]
+    if not silent:
+        return ""
+    return say(
+        "{count} of {all} checks could not look, or only in part: they need {names}.",
+        count=len(silent),
+        all=of,
+        names=join_list(text for text in RECORDABLE if any(text in one for one in silent)),
+    )
 
 
 _BY_HOST: tuple[ClassName, ...] = tuple(

@@ -12,6 +12,7 @@ from typing import Any
 
 from tb_privateuse1.analysis.work.arguments import Arguments, parse_arguments
 from tb_privateuse1.analysis.work.registry import work_of
+from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program
 
 BF16, FP32, FP16, FP64 = "c10::BFloat16", "float", "c10::Half", "double"
@@ -38,6 +39,14 @@ def recorded(*inputs: Input) -> dict[str, Any]:
             types.append(one[1])
         values.append(one if isinstance(one, str) else "")
     return {"Input Dims": dims, "Input type": types, "Concrete Inputs": values}
+
+
+def unshaped(run: Program) -> Trace:
+    """The trace of a program that was recorded without shapes."""
+    for event in run.events:
+        for key in recorded():
+            event.get("args", {}).pop(key, None)
+    return run.trace()
 
 
 class SizedProgram(Program):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.rules.rule import Code, Confidence, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.i18n import join_sentences, plural, say
@@ -75,13 +75,20 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         claim=found.claim,
         removes=fusion.removal(case, found),
-        least=_least(table.saved_ns[found.calls], of_torch) if exists else 0.0,
-        confidence="high" if sized and exists and not of_torch.any() else "medium",
+        least=_least(table.saved_ns[found.calls], of_torch) if exists and sized else 0.0,
+        confidence=_confidence(sized=bool(sized), is_sure=exists and not of_torch.any()),
         source=case.source(rows),
         lacks=case.lacks("shapes", "stacks"),
         fix=_OF_FAST_PATH if of_torch.all() else None,
         by_remedy=not of_torch.all(),
     )
+
+
+def _confidence(*, sized: bool, is_sure: bool) -> Confidence:
+    """Return the confidence: without sizes a fused kernel may take as long as all of these."""
+    if not sized:
+        return "low"
+    return "high" if is_sure else "medium"
 
 
 def _least(saved_ns: I64, of_torch: Bools) -> float:

@@ -12,6 +12,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import ONE_PLACE
 from tb_privateuse1.analysis.idioms import optimizers
+from tb_privateuse1.analysis.idioms.accumulations import accumulations
 from tb_privateuse1.analysis.idioms.slow_products import Slow
 from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators import groups
@@ -100,8 +101,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 def _groups(case: RuleContext, steps: I64, calls: I64) -> Iterator[RuleFinding]:
     """Yield an optimizer that calls for-each operators group by group, with equal settings.
 
-    Numbers that a call takes, such as a rate and a decay, are recorded beside the shapes.
+    Numbers that a call takes, such as a rate and a decay, are recorded beside the shapes. Without
+    them a group for each parameter is found, whose settings may still differ.
     """
+    known = "shapes" in case.has
     groups_of, settings = _counted(case, calls)
     if groups_of < _ROUNDS * settings:
         return
@@ -121,6 +124,11 @@ def _groups(case: RuleContext, steps: I64, calls: I64) -> Iterator[RuleFinding]:
             "{settings:,} different settings together (rates, decays, and so on), by the numbers "
             "that the calls take.",
             settings=settings,
+        )
+        if known
+        else say(
+            "A step calls the same for-each operators for each group, and has a group for each "
+            "gradient. Whether their settings differ (rates, decays, and so on) was not recorded."
         ),
         events=len(calls),
         evidence=case.examples("ops", calls),
@@ -132,7 +140,9 @@ def _groups(case: RuleContext, steps: I64, calls: I64) -> Iterator[RuleFinding]:
         ),
         claim=claim,
         removes=case.without(ops=steps, share=removed),
-        confidence="medium",
+        may_vanish=not known,
+        least=1.0 if known else 0.0,
+        confidence="medium" if known else "low",
         source=case.source(steps),
         lacks=case.lacks("device"),
         fix=_JOIN,
@@ -142,22 +152,29 @@ def _groups(case: RuleContext, steps: I64, calls: I64) -> Iterator[RuleFinding]:
 
 
 def _counted(case: RuleContext, calls: I64) -> tuple[int, int]:
-    """Return the groups of a step, and their settings; 0 and 1 where numbers are not recorded.
+    """Return the groups of a step, and their settings; 0 and 1 where these are not known.
+
+    Without shapes a single setting is possible where a group has one parameter.
 
     The rarest operator is called once for each group. The operator whose numbers take the most
     values, less those of one group, has a value for each setting.
     """
     ops = case.trace.ops
-    if (ops.concrete[calls] < 0).any() or _has_rates_in_tensors(case, calls):
-        return 0, 1
     first, kind = groupby.group_rows(ops.parent[calls], ops.name[calls])
     count = np.bincount(kind)
-    different, _ = groupby.group_rows(kind, ops.concrete[calls])
-    values = np.bincount(kind[different], minlength=len(first))
     steps, step = groupby.group_rows(ops.parent[calls[first]])
     groups_of = groupby.minima(step, count, len(steps))
+    typical = int(np.median(groups_of))
+    if "shapes" not in case.has:
+        found = accumulations(case.trace)
+        each = len(found.op) / max(len(found.passes.backward_ns), 1)
+        return typical if 0 < each <= typical else 0, 1
+    if (ops.concrete[calls] < 0).any() or _has_rates_in_tensors(case, calls):
+        return 0, 1
+    different, _ = groupby.group_rows(kind, ops.concrete[calls])
+    values = np.bincount(kind[different], minlength=len(first))
     settings = np.ceil(values * groups_of[step] / count).max()
-    return int(np.median(groups_of)), max(int(settings), 1)
+    return typical, max(int(settings), 1)
 
 
 def _has_rates_in_tensors(case: RuleContext, calls: I64) -> bool:
@@ -288,4 +305,5 @@ RULE = Rule(
     remedy="fused_optimizer",
     check=check,
     needs=("operators",),
+    partly=("shapes",),
 )

@@ -113,6 +113,8 @@ class Rule(Struct, frozen=True):
     """The tool or document that knows this pattern."""
     check: Callable[[RuleContext], Iterable[RuleFinding]]
     needs: tuple[Need, ...] = ()
+    partly: tuple[Need, ...] = ()
+    """Without these it looks at a part of what it looks for, or is less sure."""
     sees_work: bool = False
     """It judges the operators of a host alone as work, as the need ``work`` says, and is asked of
     recordings without any work as well."""

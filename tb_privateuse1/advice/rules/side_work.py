@@ -140,6 +140,7 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
     if case.share(intervals.length(claim)) < least:
         return None
     trace, words = case.trace, _WORDS[work.kind]
+    unsure = work.kind == "copies" and "shapes" not in case.has
     steps, every = work.steps, len(training_steps(trace)[0])
     if has_steps(trace):
         steps, every = np.intersect1d(steps, case.steps), len(case.steps)
@@ -166,7 +167,10 @@ def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
         ),
         claim=claim,
         removes=case.without(instants=spent, kernels=kernels, waits=waits),
-        confidence="medium" if "stacks" in case.has else "low",
+        # Without shapes other tensors may be copied, as many as parameters.
+        may_vanish=unsure,
+        least=0.0 if unsure else 1.0,
+        confidence="medium" if "stacks" in case.has and not unsure else "low",
         source=_source(case, work, ops),
         lacks=case.lacks("stacks"),
         fix=words.fix,
@@ -202,4 +206,5 @@ RULE = Rule(
     code=_WORDS["pass"].code,
     check=check,
     needs=("operators",),
+    partly=("shapes",),
 )

@@ -42,7 +42,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     first, period = int(rounds.first[typical]), int(rounds.period[typical])
     calls = loops.calls[first : first + period]
     names = [case.trace.text(name) for name in case.trace.ops.name[calls]]
-    ops = work.ops()
+    ops, known = work.ops(), "shapes" in case.has
     yield RuleFinding(
         title=say(
             "A loop over tensors, one at a time: {each:,.0f} operators {per_step}",
@@ -57,6 +57,13 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             rounds=int(rounds.rounds[typical]),
             now=float(work.duration_ns[work.calls[typical]]) / 1e3,
             fused=float(work.fused_ns[work.calls[typical]]) / 1e3,
+        )
+        if known
+        else say(
+            "A typical loop behind a backward pass runs {names} {rounds:,} times, once for each "
+            "gradient. Which tensors it works on was not recorded.",
+            names=join_list(names),
+            rounds=int(rounds.rounds[typical]),
         ),
         events=len(ops),
         evidence=case.examples("ops", calls, [say("of one round")] * len(calls)),
@@ -67,7 +74,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         claim=claim,
         removes=case.without(instants=looping, kernels=work.kernels, kernel_share=work.shares),
-        confidence="high",
+        may_vanish=not known,
+        least=1.0 if known else 0.0,
+        confidence="high" if known else "low",
         source=case.source(ops),
         lacks=case.lacks("stacks"),
     )
@@ -90,7 +99,8 @@ RULE = Rule(
     looks_for=say(
         "{rounds} or more equal rounds of at most {longest} elementwise operators, copies or "
         "reductions on tensors whose sizes change from round to round, outside of "
-        "Optimizer.step; a round may also read a number.",
+        "Optimizer.step; a round may also read a number. Without shapes: as many rounds behind a "
+        "backward pass as it has gradients.",
         rounds=ROUNDS,
         longest=LONGEST,
     ),
@@ -119,5 +129,6 @@ RULE = Rule(
         after="torch._foreach_lerp_(averages, list(model.parameters()), 0.01)",
     ),
     check=check,
-    needs=("work", "operators", "links", "shapes"),
+    needs=("work", "operators", "links"),
+    partly=("shapes",),
 )

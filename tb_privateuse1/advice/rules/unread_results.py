@@ -31,9 +31,10 @@ _MEASURED = Code(
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield forward work without a part in the loss; in inference, dropouts as in training."""
-    rows = unread_results(case.trace)
-    yield from _left_out(case, rows)
-    yield from _measured(case, rows)
+    if "shapes" in case.has:
+        rows = unread_results(case.trace)
+        yield from _left_out(case, rows)
+        yield from _measured(case, rows)
     served = served_dropouts(case.trace)
     if len(served.rows) and (served.recorded or served.of_module):
         yield from _served(case, served)
@@ -163,5 +164,6 @@ RULE = Rule(
         after="scores = model.score(model.features(x))\nloss = criterion(scores, labels)",
     ),
     check=check,
-    needs=("operators", "shapes"),
+    needs=("operators",),
+    partly=("shapes",),
 )

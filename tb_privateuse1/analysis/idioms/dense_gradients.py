@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.steps.training_phases import RESETTING, STEPPING, p
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
@@ -52,9 +52,11 @@ def dense_gradients(trace: Trace) -> DenseGradients:
 
     The work is the gradient itself, its addition and reset, and the optimizer's share of a list.
     A table counts if its optimizer changes no row without a gradient: then sparse gradients do the
-    same.
+    same. Without shapes it is the gradient alone, by the memory that it and the rows in use take.
     """
     none = np.empty(0, np.int64)
+    if not (trace.ops.shapes >= 0).any():
+        return _by_memory(trace)
     gradients, tables = _tables(trace)
     if not len(gradients):
         return DenseGradients(none, np.empty(0), none, 0.0)
@@ -75,6 +77,41 @@ def dense_gradients(trace: Trace) -> DenseGradients:
     shares = share[call]
     chosen = shares > 0
     return DenseGradients(rows[chosen], shares[chosen], gradients, max(tables.values()))
+
+
+def _by_memory(trace: Trace) -> DenseGradients:
+    """Return the gradients of tables with the share of rows that no index names.
+
+    A lookup allocates the rows that it returns, and its gradient those of the whole table. Whose
+    rows an optimizer's operator changes is not known: each has to leave rows as they are.
+    """
+    ops = trace.ops
+    rows = np.flatnonzero(operators_named(trace, "embedding_dense_backward"))
+    forward = call_tree.forward_of(trace)[rows]
+    rows, forward = rows[forward >= 0], forward[forward >= 0]
+    around = call_tree.around(ops.parent, forward, operators_named(trace, "embedding"))
+    rows, lookups = rows[around >= 0], around[around >= 0].astype(np.int64)
+    whole, named = _allocated_bytes(trace, rows), _allocated_bytes(trace, lookups)
+    used = named / np.maximum(whole, 1)
+    stepping = intervals.nearest(ops.parent, phase_kinds(trace) == STEPPING) >= 0
+    updates = groupby.distinct_values(ops.name[stepping & (ops.kind == OPERATOR)]).tolist()
+    words = {trace.text(name).rpartition("::")[2] for name in updates}
+    sparse = (named > 0) & (_SPARSE * used < 1) & (bool(words) and words <= _KEEP_ZEROS)
+    shares = (1 - _SPARSE * used)[sparse]
+    return DenseGradients(rows[sparse], shares, rows[sparse], used[sparse].max(initial=0.0))
+
+
+def _allocated_bytes(trace: Trace, rows: I64) -> I64:
+    """Return the greatest allocation inside of each of some operators; 0 without any."""
+    memory = trace.memory
+    made = np.flatnonzero((memory.bytes > 0) & (memory.op >= 0))
+    inside = mask_of(rows, len(trace.ops))
+    around = call_tree.around(trace.ops.parent, memory.op[made], inside)
+    within = around >= 0
+    largest: I64 = groupby.maxima(
+        around[within].astype(np.int64), memory.bytes[made][within], len(trace.ops)
+    )[rows]
+    return largest
 
 
 def _tables(trace: Trace) -> tuple[I64, dict[Shape, float]]:

@@ -1,7 +1,8 @@
 """Find results that operators on the host make the next input of the device of.
 
 Sizes tell: an operator on the host reads a tensor of as many elements as the result, and a tensor
-of the size of what such operators read or write is copied to the device next.
+of the size of what such operators read or write is copied to the device next. Without sizes, any
+operator between that computes may make the answer, and the answer may be of several items.
 """
 
 from __future__ import annotations
@@ -13,10 +14,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.analysis.idioms.accumulations import Shape
+from tb_privateuse1.analysis.idioms.nodes import operators_named
+from tb_privateuse1.analysis.idioms.result_tensors import VIEWS
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
+
+SEVERAL = 2
+"""Items of an answer of unknown size: no single one can be taken for granted."""
+_WRAPS = ("to", "_to_copy", "empty_strided", "resolve_conj", "resolve_neg", "item", "lift_fresh")
+"""What hands a tensor to NumPy or Python and back, beside views."""
 
 
 def answers(trace: Trace, results: I64, own: I64, is_sent: Bools, is_busy: Bools) -> I64:
@@ -29,10 +37,18 @@ def answers(trace: Trace, results: I64, own: I64, is_sent: Bools, is_busy: Bools
     ops, items = trace.ops, np.zeros(len(results), np.int64)
     first = np.searchsorted(ops.start_ns[own], ops.end_ns[results])
     stops = np.append(np.flatnonzero(is_busy | is_sent), len(own))
+    shaped = bool((ops.shapes >= 0).any())
+    computes = ~operators_named(trace, *VIEWS, *_WRAPS)[own]
     stop = stops[np.searchsorted(stops, first)]
     for end, some in groupby.split_by_value(stop):
-        sent = _shape(trace, int(own[end])) if end < len(own) and is_sent[end] else ()
-        if sent:
+        if end == len(own) or not is_sent[end]:
+            continue
+        sent = _shape(trace, int(own[end]))
+        if not shaped:
+            last = np.flatnonzero(computes[first[some].min() : end])
+            if len(last):
+                items[some[first[some] <= first[some].min() + last[-1]]] = SEVERAL
+        elif sent:
             begin = int(first[some].min())
             made = _Made(trace, own[begin:end].tolist(), sent)
             behind = zip(some.tolist(), (first[some] - begin).tolist(), strict=True)

@@ -22,6 +22,12 @@ of an array has no first one: its numbers are copied as a block."""
 
 _SINGLE = '["[]"'
 """The arguments of ``empty`` for a tensor without dimensions: a number, and no list."""
+_LONG = 8
+"""Without shapes, a list takes this many times as long to read as the call's operators
+take: a number tens of nanoseconds, and an operator takes a microsecond."""
+_OFTEN = 0.1
+"""Share of the calls that read for so long: of numbers and arrays, 1 to 9 of a thousand did, which
+were held up (torch 2.13, without shapes)."""
 _METHOD = re.compile(r"<built-in method (tensor|as_tensor|from_list) of ")
 """The frame of a call, which looks for the type of all numbers before there is any operator."""
 
@@ -52,6 +58,11 @@ def listed_tensors(trace: Trace) -> ListedTensors:
     same &= ~groupby.named_rows(
         trace.strings, ops.concrete[makes], lambda text: text.startswith(_SINGLE)
     )
+    own_ns = sum(ops.end_ns[one] - ops.start_ns[one] for one in (makes, ends, last))
+    reading_ns = ops.start_ns[ends] - ops.end_ns[makes]
+    shaped = ops.shapes[makes] >= 0
+    same &= shaped | (reading_ns > _LONG * own_ns)
+    same &= shaped | (np.count_nonzero(same) >= _OFTEN * len(same))
     if same.any():
         same &= thread_roles(trace).driving[ops.thread[last]]  # others read lists beside the step
     makes, last = makes[same], last[same]

@@ -9,13 +9,16 @@ from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.trace.columns import lookup
-from tb_privateuse1.trace.groupby import distinct_values, group_rows, minima
+from tb_privateuse1.trace.groupby import group_rows, minima
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 _PASSES = {"root": 7, "state": 5, "plain": 3}
 """Tensors of a parameter's size that a fused kernel reads or writes: Adam (parameter, gradient and
 two moments; all but the gradient are written), SGD with momentum, and without."""
+
+_LEAST_PASSES = 2
+"""Tensors that an operator moves: one that it reads, and one that it writes."""
 
 
 class Updates(Struct, frozen=True):
@@ -43,21 +46,32 @@ class Updates(Struct, frozen=True):
 
 
 def updates(trace: Trace, inside: Bools) -> Updates | None:
-    """Return the updates by operators of a mask; None if sizes or the memory's rate are unknown."""
+    """Return the updates by operators of a mask; None if sizes or the memory's rate are unknown.
+
+    Without shapes a fused kernel takes as long as its passes at the mean rate of these operators,
+    which read and write one tensor at least.
+    """
     found, rate = graph(trace), reachable(trace).memory
     nodes = found.nodes
     chosen = inside[nodes.op] & (nodes.role == ELEMENTWISE)
-    if rate is None or not chosen.any() or not nodes.known[chosen].all():
+    if not chosen.any():
         return None
-    parameters = _parameter_bytes(found, np.flatnonzero(chosen))
-    kinds = distinct_values(nodes.word[chosen])
+    kinds, calls = np.unique(nodes.word[chosen], return_counts=True)
     names = {found.words[kind] for kind in kinds.tolist()}
     kind = "root" if {"sqrt", "rsqrt"} & names else "state" if len(kinds) > 1 else "plain"
-    moved, printed = _PASSES[kind] * parameters, device_rates(trace).given.memory
     kernels = np.flatnonzero(lookup(chosen, found.kernel_node, False))
+    duration = int(nodes.duration_ns[chosen].sum())
+    if not (trace.ops.shapes[nodes.op[chosen]] >= 0).any():
+        # The rarest kind has a call for each parameter.
+        passes = _PASSES[kind] * int(calls.min()) / (_LEAST_PASSES * int(calls.sum()))
+        return Updates(kernels, duration, fused_ns=round(duration * passes), least_ns=0)
+    if rate is None or not nodes.known[chosen].all():
+        return None
+    parameters = _parameter_bytes(found, np.flatnonzero(chosen))
+    moved, printed = _PASSES[kind] * parameters, device_rates(trace).given.memory
     return Updates(
         kernels=kernels,
-        duration_ns=int(nodes.duration_ns[chosen].sum()),
+        duration_ns=duration,
         fused_ns=round(moved / rate * 1e9),
         least_ns=round(moved / printed * 1e9) if np.isfinite(printed) else 0,
     )

@@ -179,6 +179,8 @@ NEAR = 64
 class LaterCalls:
     """The outermost operators with shapes by thread and start, with their inputs.
 
+    All of them, if the recording has no shapes at all.
+
     It takes 4 ms of a million events, so that no analysis keeps it: kept arrays made the allocator
     return memory of later ones, which took 0.2 s.
     """
@@ -186,7 +188,9 @@ class LaterCalls:
     def __init__(self, trace: Trace) -> None:
         ops = trace.ops
         # The table is by thread and start.
-        self.rows: I64 = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
+        shaped = ops.shapes >= 0
+        outer = groupby.outermost_operators(ops)
+        self.rows: I64 = np.flatnonzero(outer & shaped if shaped.any() else outer)
         self._trace = trace
         self._name = ops.name[self.rows]
         self._words = {

@@ -2,7 +2,8 @@
 
 In one batch a product reads its weights once, and every kernel starts once. What reading takes is
 bounded by products of equal weights with more and fewer rows, if the recording has them: the time
-that is left for no rows. Where arithmetic takes turns with reading, it is nothing.
+that is left for no rows. Where arithmetic takes turns with reading, it is nothing. Without shapes,
+one batch takes as long as one pass at least.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import F64, I64, Bools
+
+_COMPARE = ("sub", "rsub", "lerp", "cat", "stack")
+"""Operators that guidance and comparisons begin with."""
 
 
 class PairedPasses(Struct, frozen=True, eq=False):
@@ -73,11 +77,14 @@ def paired_passes(trace: Trace) -> PairedPasses | None:
 def _compared(trace: Trace, found: Graph, second: I64) -> Bools:
     """Return behind which calls the first operator reads two tensors of their result's size.
 
-    A sum may be a residual one: of what a model made of its own result, and its input.
+    A sum may be a residual one: of what a model made of its own result, and its input. Without
+    shapes it is an operator that compares or joins tensors.
     """
     nodes, frames = found.nodes, trace.frames
     starts = trace.ops.start_ns[nodes.op]
     compares = (found.whole_reads() >= 2) & ~found.named("add")
+    if not (trace.ops.shapes >= 0).any():
+        compares = found.named(*_COMPARE)
     result = np.zeros(len(second), np.bool_)
     for thread, some in groupby.split_by_value(frames.thread[second]):
         own = np.flatnonzero(nodes.thread == thread)
@@ -91,7 +98,12 @@ def _compared(trace: Trace, found: Graph, second: I64) -> Bools:
 
 
 def _saved_ns(trace: Trace, found: Graph, products: I64) -> F64 | None:
-    """Return by node what a batch of two saves at most; None if no product shows it."""
+    """Return by node what a batch of two saves at most; None if no product shows it.
+
+    Without shapes, that is all of its time.
+    """
+    if not (trace.ops.shapes >= 0).any():
+        return found.nodes.duration_ns.astype(np.float64)
     known = _products(trace, found, products)
     start_up = float(start_up_ns(trace))
     rates = []

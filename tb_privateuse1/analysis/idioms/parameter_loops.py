@@ -2,7 +2,8 @@
 
 A ``_foreach_`` operator takes a list of tensors of any sizes. Equal rounds on tensors of one size
 may as well be steps of an iteration, which need each other's results: only sizes that change from
-round to round tell the two apart.
+round to round tell the two apart. Without shapes, a loop behind a backward pass is one over tensors
+if it has a round for each gradient of that pass.
 """
 
 from __future__ import annotations
@@ -12,18 +13,25 @@ import re
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.accumulations import ACCUMULATE
+from tb_privateuse1.analysis.idioms.accumulations import ACCUMULATE, accumulations
 from tb_privateuse1.analysis.idioms.data_flow import flow_within
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.repeated_sequences import Rounds, find_rounds
+from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import numbers_of_elements
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.columns import lookup, mask_of, starts_run
-from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
+from tb_privateuse1.trace.columns import (
+    following,
+    latest_not_after,
+    lookup,
+    mask_of,
+    starts_run,
+)
+from tb_privateuse1.trace.groupby import LAST, group_rows, maxima, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 LONGEST = 12
@@ -65,7 +73,8 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     calls, call = _calls(trace, nodes.op)
     reads = named_rows(trace.strings, ops.name[calls], _READS.match)
     usable = np.isin(nodes.role, FUSIBLE) | reads[call]
-    usable &= nodes.known & ~nodes.in_optimizer
+    shaped = bool((ops.shapes >= 0).any())
+    usable &= (nodes.known | (not shaped)) & ~nodes.in_optimizer
     usable &= ~_in_no_loop(trace, nodes.op)  # other rules have these
     usable &= ~_of_gradients(trace, nodes.op)
     whole = np.bincount(call[~usable], minlength=len(calls)) == 0
@@ -73,9 +82,12 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
     whole &= ~named_rows(trace.strings, ops.name[calls], _is_fill)
     _, symbol = group_rows(ops.name[calls], ops.thread[calls], ops.step[calls])
     equal = find_rounds(np.where(whole, symbol, -1), LONGEST, ROUNDS)
-    changes = _changes(ops.shapes[calls], equal)
-    changing = changes >= _CHANGES * (equal.rounds - 1) * equal.period
-    equal = equal.take(changing & ~_mixes_sizes(trace, calls, equal))
+    if shaped:
+        changes = _changes(ops.shapes[calls], equal)
+        changing = changes >= _CHANGES * (equal.rounds - 1) * equal.period
+        equal = equal.take(changing & ~_mixes_sizes(trace, calls, equal))
+    else:
+        equal = equal.take(_over_gradients(trace, calls, equal))
     loop = equal.of_rows(len(calls))
     at = np.flatnonzero(loop >= 0)
     number = np.full(len(calls), -1, np.int64)
@@ -138,6 +150,26 @@ def _changes(shapes: I32, equal: Rounds) -> I64:
     return np.bincount(loop[rows][differs], minlength=len(equal))
 
 
+def _over_gradients(trace: Trace, calls: I64, equal: Rounds) -> Bools:
+    """Return which segments have a round for each gradient of the backward pass before them.
+
+    They are in its step, or end ahead of the optimizer: what comes later may make the next inputs.
+    """
+    ops, found = trace.ops, accumulations(trace)
+    passes = found.passes
+    gradients = np.bincount(found.backward, minlength=len(passes.backward_ns))
+    step = maxima(found.backward, ops.step[found.op], len(passes.backward_ns), NONE)
+    first, last = calls[equal.first], calls[equal.first + equal.period * equal.rounds - 1]
+    at = latest_not_after(passes.end_ns, ops.start_ns[first])
+    over: Bools = (at >= 0) & (lookup(gradients, at, 0) == equal.rounds)
+    over &= ops.end_ns[last] <= lookup(following(passes.forward_ns, LAST), at, 0)
+    stepped = np.sort(ops.start_ns[phase_kinds(trace) == STEPPING])
+    optimized = lookup(stepped, np.searchsorted(stepped, lookup(passes.end_ns, at, 0)), 0)
+    inside = (ops.step[first] != NONE) & (ops.step[first] == lookup(step, at, NONE))
+    over &= inside | (ops.end_ns[last] <= optimized)
+    return over
+
+
 def _mixes_sizes(trace: Trace, calls: I64, equal: Rounds) -> Bools:
     """Return which segments have a call with tensors of two sizes, beside single numbers.
 
@@ -169,9 +201,10 @@ def _together_ns(trace: Trace, found: Graph, loop: I64, number: I64, count: int)
     own = sums(found.reads.node, found.reads.bytes, len(nodes))[rows] + nodes.written_bytes[rows]
     now = nodes.duration_ns[rows]
     start = start_up_ns(trace)
-    beyond = np.maximum(now - start, 0) * np.minimum(outside / np.maximum(own, 1), 1)
+    part = np.where(own > 0, np.minimum(outside / np.maximum(own, 1), 1), 1)
+    beyond = np.maximum(now - start, 0) * part
     together = start + sums(at, np.rint(beyond).astype(np.int64), count)
-    if rate is not None:
+    if rate is not None and own.any():
         one_pass = sums(at, np.rint(outside / rate * 1e9).astype(np.int64), count)
         together = np.minimum(together, np.maximum(one_pass, start))
     return np.minimum(together, sums(at, now, count))

@@ -3,6 +3,10 @@
 A parameter is known by its shape alone, so all here are bounds. Of several parameters of a shape,
 those that are reset as others of the same step count as the optimizer's. Without a difference, its
 own are the last ones of the backward pass, behind which nothing else is needed.
+
+Without shapes those are known that a pass adds to older ones, while its others are new since the
+optimizer's step; and how many are more than the optimizers step with. They count as the last ones
+of the pass, as of a body that a trained head is on.
 """
 
 from __future__ import annotations
@@ -13,9 +17,13 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.accumulations import (
+    READING,
     Accumulations,
     Shape,
     accumulations,
+    behind_passes,
+    beyond_steps,
+    left_over,
     written_shapes,
 )
 from tb_privateuse1.analysis.idioms.result_tensors import result_of, writes_first
@@ -38,8 +46,6 @@ from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _UPDATES = ("_foreach_", "_fused_")
-_READING = ("elementwise", "reduction", "copy", "optimizer", "random", "other")
-"""Kinds of work that user's code does with a gradient: what it does with a weight is another."""
 
 
 class Unread(Struct, frozen=True, eq=False):
@@ -61,6 +67,9 @@ def unread_gradients(trace: Trace) -> Unread:
     """
     none, found = np.empty(0, np.int64), accumulations(trace)
     steps = _steps(trace, found)
+    if len(found.op) and not found.shapes:
+        lost = left_over(trace) | beyond_steps(trace)
+        return Unread(found.op[lost], _work_of(trace, found, lost) if lost.any() else none)
     if not len(found.op) or steps is None or (found.shape < 0).any():
         return Unread(none, none)
     first, pair = groupby.group_rows(found.shape, found.backward)
@@ -208,12 +217,9 @@ def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64)
     It may be the gradient: an adversarial example, a norm for a log, an update outside
     of the optimizer.
     """
-    ops, passes = trace.ops, found.passes
-    end, begin = passes.end_ns, following(passes.forward_ns, groupby.LAST)
-    at = latest_not_after(end, ops.start_ns)
-    between = (at >= 0) & (ops.start_ns < begin[at]) & groupby.outermost_operators(ops)
-    between &= intervals.nearest(ops.parent, phase_kinds(trace) >= 0) < 0
-    rows = np.flatnonzero(between & (phase_kinds(trace) < 0) & (ops.shapes >= 0))
+    ops = trace.ops
+    rows, at = behind_passes(trace, found.passes)
+    rows, at = rows[ops.shapes[rows] >= 0], at[ops.shapes[rows] >= 0]
     numbers = {one: i for i, one in enumerate(found.shapes)}
     first, call = groupby.group_rows(
         ops.name[rows], ops.shapes[rows], ops.dtypes[rows], ops.concrete[rows]
@@ -225,10 +231,10 @@ def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64)
             read[i, numbers.get(one, 0)] += one in numbers
         made[i] = numbers.get(_shape_made(trace, row), -1)
     op, number = np.nonzero(read[call])
-    fresh = _made_before(at[rows], made[call], ops.start_ns[rows], op, number)
+    fresh = _made_before(at, made[call], ops.start_ns[rows], op, number)
     old = read[call[op], number] > fresh
-    by_pass = np.zeros((len(begin), len(numbers)), np.bool_)
-    by_pass[at[rows[op[old]]], number[old]] = True
+    by_pass = np.zeros((len(found.passes.end_ns), len(numbers)), np.bool_)
+    by_pass[at[op[old]], number[old]] = True
     flags: Bools = by_pass[backward, shape]
     return flags
 
@@ -262,7 +268,7 @@ def _shape_made(trace: Trace, row: int) -> Shape:
 def _shapes_read(trace: Trace, row: int) -> list[Shape]:
     """Return the shapes of tensors that an operator reads, unless it resets or looks at them."""
     name = trace.text(trace.ops.name[row])
-    if kind_of(name, trace.vendor) not in _READING or "zero_" in name:
+    if kind_of(name, trace.vendor) not in READING or "zero_" in name:
         return []
     columns = (trace.text(column[row]) for column in (trace.ops.shapes, trace.ops.dtypes))
     single = [one for one, _ in typed_shapes(*columns)]
@@ -279,6 +285,8 @@ def _work_of(trace: Trace, found: Accumulations, lost: Bools) -> I64:
     has_lost = mask_of(found.backward[lost], len(read_ns))
     at = latest_not_after(passes.backward_ns, ops.start_ns[found.engine])
     behind = (at >= 0) & has_lost[at] & (ops.start_ns[found.engine] >= read_ns[at])
+    if not found.shapes:
+        return found.engine[behind]
     return np.union1d(found.engine[behind], _weight_products(trace, found, lost, behind))
 
 

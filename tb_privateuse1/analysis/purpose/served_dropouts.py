@@ -193,7 +193,8 @@ def _pass_again(trace: Trace, calls: OutermostCalls, turn: I64, active: I64) -> 
 def _adds_to_others(trace: Trace, calls: OutermostCalls, turn: I64) -> bool:
     """Return whether what an iteration's last layer makes is added to another tensor in place.
 
-    Answers to other inputs are not added up number by number. What a model adds to its states comes
+    Without shapes any sum behind it may be such a one. Answers to other inputs are not added up
+    number by number. What a model adds to its states comes
     ahead of its last layer.
     """
     layers = np.array([_is_layer(trace, calls, i) for i in range(len(calls.calls))] or [False])
@@ -204,7 +205,7 @@ def _adds_to_others(trace: Trace, calls: OutermostCalls, turn: I64) -> bool:
         if layers[number]:
             made[at] = call.result
             adds.discard(at)
-        elif call.writes and set(call.reads) == {made.get(at)}:
+        elif call.writes and set(call.reads) <= {made.get(at)}:
             adds.add(at)
     return bool(adds)
 
@@ -235,7 +236,10 @@ def _times_made(calls: OutermostCalls, first: I64, second: I64) -> I64:
 def _several_inputs_or_spread(
     trace: Trace, calls: OutermostCalls, turn: I64, active: I64, at: I64
 ) -> bool:
-    """Return whether rows are multiplied ahead of an iteration's dropouts, or a spread follows."""
+    """Return whether rows are multiplied ahead of an iteration's dropouts, or a spread follows.
+
+    Without shapes rows may be multiplied wherever anything is.
+    """
     start_ns = trace.ops.start_ns
     count = int(turn.max(initial=NONE)) + 1
     first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, NONE, np.int64)
@@ -248,6 +252,8 @@ def _several_inputs_or_spread(
         return True
     more = np.flatnonzero(calls.named(*_MULTIPLIES) & known)
     more = more[start[more] < first[turn[more]]]
+    if (trace.ops.shapes[calls.rows[more]] < 0).any():
+        return True
     ranges = {
         call.result[0] for call in calls.calls if call.word == "arange" and call.result is not None
     }

@@ -42,7 +42,7 @@ class Effects(Table, frozen=True):
     reduces: Bools
     """It makes a few numbers of a tensor: a norm, a maximum, a histogram."""
     copies: Bools
-    """It copies a tensor of a parameter's shape."""
+    """It copies a tensor of a parameter's shape; without shapes, any."""
     reads: Bools
     """It reads a number on the host."""
     draws: Bools
@@ -89,7 +89,7 @@ def _effects(trace: Trace, row: int, known: frozenset[Shape]) -> tuple[bool, ...
         written,
         is_list and in_place,
         kind == "reduction",
-        kind == "copy" and word not in _RESETS and of_parameters > 0,
+        kind == "copy" and word not in _RESETS and (of_parameters > 0 or not known),
         word in _READS,
         kind == "random",
     )

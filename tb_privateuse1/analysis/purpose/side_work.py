@@ -175,6 +175,13 @@ def _parameters(trace: Trace) -> float:
     return len(found.op) / max(len(found.passes.backward_ns), 1)
 
 
+def _least_copies(trace: Trace) -> float:
+    """Return how many copies in a step are those of parameters: without shapes, one for each."""
+    if accumulations(trace).shapes:
+        return MANY
+    return _parameters(trace) or np.inf
+
+
 def _is_gradient_work(runs: _Runs, some: I64, does: Effects) -> bool:
     """Return whether work ahead of the optimizer has new gradients as its result."""
     if not (runs.place[some] == BETWEEN).any():
@@ -199,7 +206,7 @@ def _kind(
     reduced = np.count_nonzero(does.reduces)
     if reduced >= many or (named and reduced and does.reads.any()):
         return "statistics"
-    if np.count_nonzero(does.copies) >= many:
+    if np.count_nonzero(does.copies) >= max(many, steps * _least_copies(trace)):
         return "copies"
     return "host" if named and not len(does) else None
 

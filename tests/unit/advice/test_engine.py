@@ -128,10 +128,24 @@ def test_rules_that_could_not_look_are_told_with_what_they_need() -> None:
         )
     ]  # fmt: skip
     assert advise(TRACE, rules=made).unasked == (
-        "2 of 4 checks could not look: they need input shapes (record_shapes=True), Python stacks "
-        "(with_stack=True)."
+        "2 of 4 checks could not look, or only in part: they need input shapes "
+        "(record_shapes=True), Python stacks (with_stack=True)."
     )
     assert advise(TRACE, rules=made[-1:]).unasked == ""
+
+
+def test_a_rule_that_looks_in_part_says_so_unless_it_finds_something() -> None:
+    """A finding names what would make it surer itself."""
+    seeing = replace(rule("a", (0, 500)), partly=("shapes",))
+    silent = replace(seeing, name="b", check=lambda _: ())
+    advice = advise(TRACE, rules=(seeing, silent))
+    assert [one.answer for one in advice.asked] == ["found", "nothing"]
+    assert advice.unasked == (
+        "1 of 2 checks could not look, or only in part: they need input shapes "
+        "(record_shapes=True)."
+    )
+    assert advice.rows[0].lacks == (LACKS["shapes"],)
+    assert advice.missing == "Record input shapes (record_shapes=True) to make findings surer."
 
 
 def test_activities_alone_lack_operators_before_all_else() -> None:
@@ -139,7 +153,7 @@ def test_activities_alone_lack_operators_before_all_else() -> None:
     without = make.trace(make.kernel("gemm", 0, 1000))
     made = [replace(rule("a", (0, 500)), needs=("operators", "shapes"))]
     assert advise(without, rules=made).unasked.startswith(
-        "1 of 1 checks could not look: they need operators (ProfilerActivity.CPU)"
+        "1 of 1 checks could not look, or only in part: they need operators (ProfilerActivity.CPU)"
     )
 
 

@@ -29,6 +29,7 @@ def test_the_general_path_is_found_without_its_products() -> None:
     assert row.saving_ns is not None
     assert row.saving_ns < 4 * 240_000, "the products stay"
     assert row.saving_ns > 4 * 150_000
+    assert (row.confidence, row.saving_low_ns) == ("low", 0), "sizes are not recorded"
 
 
 def test_a_fused_kernel_is_fine() -> None:

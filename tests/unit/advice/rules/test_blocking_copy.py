@@ -11,6 +11,7 @@ from tb_privateuse1.advice.rules import blocked_call
 from tb_privateuse1.advice.rules.blocking_copy import RULE
 from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program, found
+from tests.support.sized import unshaped
 
 
 def program(blocking: bool, around: str = "aten::copy_") -> Program:
@@ -311,3 +312,34 @@ def test_lists_that_are_copied_one_after_another_are_no_answers() -> None:
                 run.rest(200)
     (row,) = found(RULE, run.trace())
     assert row.saving_ns is not None
+
+
+def simulated(*work: str) -> Trace:
+    """A policy without shapes, whose actions the host works on before it sends anything."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(6):
+                run.op("aten::mm", 10, kernel=100)
+                with run.around("aten::to"), run.around("aten::copy_"):
+                    run.copy("DtoH", 20)
+                for name in work:
+                    run.op(name, 100)
+                with run.around("aten::to"), run.around("aten::copy_"):
+                    run.copy("HtoD", 20, blocking=False)
+    return run.trace()
+
+
+def test_without_shapes_what_the_host_computes_may_be_the_answer() -> None:
+    (row,) = found(RULE, simulated("aten::unsqueeze", "aten::add_"))
+    assert (row.saving_ns, row.severity) == (None, "note")
+
+
+def test_without_shapes_views_alone_answer_nothing() -> None:
+    (row,) = found(RULE, simulated("aten::unsqueeze", "aten::resolve_conj"))
+    assert row.saving_ns is not None
+
+
+def test_without_shapes_new_data_is_an_answer_of_several_items() -> None:
+    (row,) = found(RULE, unshaped(environment(1)))
+    assert (row.saving_ns, row.severity) == (None, "note")

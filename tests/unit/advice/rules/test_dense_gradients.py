@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tb_privateuse1.advice.rules.dense_gradients import RULE
+from tests.support import make
 from tests.support.autograd import ENGINE, TrainingProgram
 from tests.support.program import found
-from tests.support.sized import FP32, full, recorded
+from tests.support.sized import FP32, full, recorded, unshaped
 
 BATCH, WIDTH, LAYER = 4096, 64, (1024, 1024)
 
@@ -95,3 +96,57 @@ def test_a_table_beside_a_large_model_costs_little() -> None:
     for row in found(RULE, run.trace()):
         assert row.saving_share is not None
         assert row.saving_share < 0.2
+
+
+def without_shapes(
+    rows: int, *, remembered: bool = True, updates: tuple[str, ...] = ("add_",)
+) -> TrainingProgram:
+    """A lookup of 4096 rows, its gradient of the whole table, and what the two allocate."""
+    run, table = TrainingProgram(), rows * WIDTH * 4
+
+    def allocate(size: int) -> None:
+        if remembered:
+            run.events.append(make.memory(run.now, size, 10**9))
+
+    for _ in range(3):
+        with run.step():
+            run.sequence += 1
+            with run.around("aten::embedding", **{"Sequence number": run.sequence}):
+                run.rest(1)
+                allocate(BATCH * WIDTH * 4)
+                run.rest(1)
+            node = {"Sequence number": run.sequence, "Fwd thread id": 1}
+            with (
+                run.around(f"{ENGINE}EmbeddingBackward0", **node),
+                run.around("aten::embedding_dense_backward"),
+            ):
+                run.rest(1)
+                allocate(table)
+                run.op("aten::zero_", 3, kernel=max(2, table // 10**6))
+            with run.range("Optimizer.step#SGD.step"):
+                run.rest(1)
+                for update in updates:
+                    run.op(f"aten::{update}", 3, kernel=2)
+            run.wait()
+    return run
+
+
+def test_without_shapes_memory_tells_the_rows_in_use() -> None:
+    (row,) = found(RULE, unshaped(without_shapes(10**6)))
+    assert row.title.startswith("Whole tables of embeddings are updated for at most 0.41 % of")
+    assert row.saving_ns == pytest.approx(3 * 256_000 * (1 - 8 * 0.0041), rel=0.1)
+    assert "does not count" in row.how
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        without_shapes(16_000),
+        without_shapes(10**6, remembered=False),
+        without_shapes(10**6, updates=("mul_", "add_")),
+        without_shapes(10**6, updates=("_fused_sgd_",)),
+    ],
+    ids=["many rows in use", "no memory events", "momentum", "values that are not recorded"],
+)
+def test_without_shapes_tables_that_may_need_it_all(run: TrainingProgram) -> None:
+    assert found(RULE, unshaped(run)) == []

@@ -70,6 +70,7 @@ def test_two_steps_do_not_show_what_is_usual() -> None:
 def simulated(*, answers: bool) -> Program:
     """Act on states that code on the host makes of the last actions, or of nothing else."""
     run, states = Program(), dict[str, Any]({"Input Dims": [[8, 24]]})
+    other: dict[str, Any] = {"Input Dims": [[3]]}
     for _ in range(4):
         with run.step():
             for _ in range(20):
@@ -77,7 +78,7 @@ def simulated(*, answers: bool) -> Program:
                 with run.around("aten::copy_"):
                     run.copy("DtoH", 20)
                 if not answers:
-                    run.op("aten::relu", 1)
+                    run.op("aten::relu", 1, **other)
                 run.rest(50)
                 if answers:
                     run.op("aten::lift_fresh", 2, **states)

@@ -69,3 +69,15 @@ def test_without_shapes_a_list_takes_far_longer_to_read_than_a_number() -> None:
     assert "input shapes (record_shapes=True)" in row.lacks
     assert found(RULE, unshaped(program(size="[]", reading_us=3))) == []
     assert found(RULE, unshaped(program(reads=False))) == []
+
+
+def test_without_shapes_a_number_that_is_held_up_is_no_list() -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=50, **recorded(full(64, 64), full(64, 64)))
+            tensor(run, "[]", 500)
+            for _ in range(CALLS):
+                tensor(run, "[]", 1)
+            run.wait()
+    assert found(RULE, unshaped(run)) == []

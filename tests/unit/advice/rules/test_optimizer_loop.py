@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.advice.rules.optimizer_loop import RULE
+from tests.support.autograd import TrainingProgram, steps
 from tests.support.program import Program, found
-from tests.support.sized import FP32, Input, SizedProgram, full, recorded
+from tests.support.sized import FP32, Input, SizedProgram, full, recorded, unshaped
 
 KINDS = ("aten::mul_", "aten::add_", "aten::addcdiv_")
 
@@ -143,3 +144,32 @@ def test_passes_over_memory_count_where_the_device_limits() -> None:
     assert row.saving_share is not None
     assert 0.1 < row.saving_share < 0.5
     assert found(RULE, sized(together=True).trace()) == []
+
+
+def test_without_shapes_each_operator_passes_over_two_tensors_at_least() -> None:
+    """So a fused kernel saves no more than where sizes are known."""
+    (known,), (row,) = (found(RULE, one) for one in (
+        sized(together=False).trace(), unshaped(sized(together=False)),
+    ))  # fmt: skip
+    assert row.saving_ns is not None
+    assert known.saving_ns is not None
+    assert 0.4 * known.saving_ns < row.saving_ns <= known.saving_ns
+    assert found(RULE, unshaped(sized(together=True))) == []
+
+
+def by_groups(run: TrainingProgram, groups: int) -> None:
+    """Eight weights, in groups that for-each operators take in turn."""
+    run.reset()
+    run.backward(run.forward(64, *[64] * 9))
+    with run.range("Optimizer.step#AdamW.step"):
+        run.rest(1)
+        for _ in range(groups):
+            for name in ("mul_", "lerp_", "addcmul_", "addcdiv_"):
+                run.op(f"aten::_foreach_{name}", 9, kernel=2)
+
+
+def test_without_shapes_a_group_for_each_gradient_may_have_its_own_settings() -> None:
+    (row,) = found(RULE, unshaped(steps(lambda run: by_groups(run, 8))))
+    assert row.title == "AdamW updates 8 groups of parameters one after the other"
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+    assert found(RULE, unshaped(steps(lambda run: by_groups(run, 7)))) == []

@@ -12,7 +12,7 @@ from tb_privateuse1.advice.rules.side_work import RULE
 from tb_privateuse1.trace.model import NONE
 from tests.support.autograd import HostTraining, TrainingProgram
 from tests.support.program import found
-from tests.support.sized import FP32, full, recorded
+from tests.support.sized import FP32, full, recorded, unshaped
 
 WIDTHS = (64,) * 11
 WEIGHT = full(64, 64, dtype=FP32)
@@ -176,3 +176,19 @@ def test_without_python_frames_a_loop_of_reads_is_found() -> None:
     run.events = [event for event in run.events if event.get("cat") != "python_function"]
     (row,) = found(RULE, run.trace())
     assert "read one by one" in row.title
+
+
+@pytest.mark.parametrize(("copies", "findings"), [(10, 1), (9, 0)])
+def test_without_shapes_as_many_copies_as_gradients_may_be_parameters(
+    copies: int, findings: int
+) -> None:
+    """Fewer may be of results."""
+
+    def log(run: TrainingProgram) -> None:
+        for _ in range(copies):
+            run.run("aten::_to_copy", WEIGHT, host=20)
+
+    rows = found(RULE, unshaped(train(log)))
+    assert len(rows) == findings
+    assert all((row.confidence, row.saving_low_ns) == ("low", 0) for row in rows)
+    assert all(row.title.startswith("Parameters are copied") for row in rows)

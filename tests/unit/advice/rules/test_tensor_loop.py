@@ -11,8 +11,9 @@ import pytest
 
 from tb_privateuse1.advice.rules.elementwise_chain import RULE as CHAIN
 from tb_privateuse1.advice.rules.tensor_loop import RULE
+from tests.support.autograd import TrainingProgram, steps
 from tests.support.program import found
-from tests.support.sized import SizedProgram, Tensor, full, recorded
+from tests.support.sized import SizedProgram, Tensor, full, recorded, unshaped
 
 PARAMETERS = [full(256, 1024), full(256), full(256, 256), full(256)] * 8
 
@@ -231,3 +232,34 @@ def test_gradients_of_gradients_are_no_loop_of_the_program() -> None:
     )
     assert len(by_program) == 1
     assert by_autograd == []
+
+
+def over_gradients(run: TrainingProgram, *, rounds: int = 8, ahead: bool = False) -> None:
+    """Eight layers of one size, and a loop ahead of them or behind their backward pass."""
+    run.reset()
+    for _ in range(rounds if ahead else 0):
+        average(run, full(64, 64), host=20)
+    layers = run.forward(64, *[64] * 9)
+    run.backward(layers)
+    for _ in range(0 if ahead else rounds):
+        average(run, full(64, 64), host=20)
+    run.optimize(*[(64, 64)] * 8)
+
+
+def test_without_shapes_a_round_for_each_gradient_is_a_loop_over_tensors() -> None:
+    before, after = steps(over_gradients), steps(partial(over_gradients, rounds=1))
+    (row,) = found(RULE, unshaped(before))
+    assert row.title == "A loop over tensors, one at a time: 16 operators a step"
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+    assert row.saving_high_ns is not None
+    assert row.saving_high_ns > 1000 * (before.now - after.now) > 0.4 * row.saving_high_ns
+
+
+@pytest.mark.parametrize(
+    "step", [partial(over_gradients, rounds=9), partial(over_gradients, ahead=True)]
+)
+def test_without_shapes_other_rounds_may_be_an_iteration(
+    step: Callable[[TrainingProgram], None],
+) -> None:
+    """More rounds than gradients, or a loop that may make what the model reads."""
+    assert found(RULE, unshaped(steps(step))) == []

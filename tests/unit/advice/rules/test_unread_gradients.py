@@ -255,8 +255,7 @@ def logged(run: TrainingProgram) -> None:
     layers = [*run.forward(ROWS, *BACKBONE), *run.forward(ROWS, *HEAD)]
     run.backward(layers[-1:])
     run.backward(layers[:-1], fresh=False)
-    for shape in BODY_SHAPES:
-        run.run("aten::linalg_vector_norm", full(*shape, dtype=FP32), "2", "", "False", "")
+    logged_norms(run)
     run.optimize(HEAD_SHAPE)
 
 
@@ -268,6 +267,56 @@ def logged(run: TrainingProgram) -> None:
     ],
 )  # fmt: skip
 def test_without_shapes_gradients_that_somebody_may_read(
+    step: Callable[[TrainingProgram], None],
+) -> None:
+    assert found(RULE, unshaped(steps(step))) == []
+
+
+def counted(
+    run: TrainingProgram, steps_of: int, *, children: bool = True, reads: bool = False
+) -> None:
+    """A head on a body, all of whose gradients are forgotten; torch counts the steps in a list."""
+    run.reset()
+    layers = [*run.forward(ROWS, *BACKBONE), *run.forward(ROWS, *HEAD)]
+    run.backward(layers)
+    if reads:
+        logged_norms(run)
+    with run.range("Optimizer.step#AdamW.step"):
+        run.rest(1)
+        with run.around("aten::_foreach_add_"):
+            run.rest(1)
+            for _ in range(steps_of if children else 0):
+                run.op("aten::add_", 2)
+        run.op("aten::_fused_adamw_", 5, kernel=5)
+
+
+def logged_norms(run: TrainingProgram) -> None:
+    for shape in BODY_SHAPES:
+        run.run("aten::linalg_vector_norm", full(*shape, dtype=FP32), "2", "", "False", "")
+
+
+def test_without_shapes_more_gradients_than_the_optimizer_counts_steps_of() -> None:
+    (row,) = found(RULE, unshaped(steps(lambda run: counted(run, 1))))
+    assert row.title.startswith("Gradients that no optimizer reads: 3 a step, ")
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+
+
+def in_turn(run: TrainingProgram) -> None:
+    """All of the body is stepped with in every second step."""
+    counted(run, 1 if run.steps % 2 else 4)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda run: counted(run, 4),
+        lambda run: counted(run, 1, children=False),
+        lambda run: counted(run, 1, reads=True),
+        in_turn,
+    ],
+    ids=["all", "counts on the device", "read by a log", "stepped more rarely"],
+)
+def test_without_shapes_gradients_that_may_be_stepped_with(
     step: Callable[[TrainingProgram], None],
 ) -> None:
     assert found(RULE, unshaped(steps(step))) == []

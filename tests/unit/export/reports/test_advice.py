@@ -34,7 +34,7 @@ def test_text_has_the_fix() -> None:
     assert low is not None
     assert high is not None
     assert f"({percent(low)} to {percent(high)}), behind those above" in text
-    assert "checks could not look: they need" in text
+    assert "checks could not look, or only in part: they need" in text
 
 
 def test_names_of_a_trace_are_no_markup_and_no_control() -> None:
