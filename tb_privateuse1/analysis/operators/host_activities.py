@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.operators.kinds_of_work import KINDS, Kind, kind_of
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import mask_of
+from tb_privateuse1.trace.memory_budget import BUDGET, size_bytes
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, OPERATOR, Kernels, Lanes, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
 
@@ -41,8 +42,18 @@ def with_host_activities(trace: Trace) -> Trace:
     The activity is the longest time of the operator outside of what it calls, at most a few times
     that of its equal calls. Its lane is the
     thread. Only threads that can delay the program have activities, so that no two of them
-    are saved at once.
+    are saved at once. All who ask for a trace get one, so that what is found of it is found once.
     """
+    # Its other tables are those of the trace, which the budget counts already.
+    return BUDGET.compute(
+        trace,
+        with_host_activities,
+        lambda: _with_host_activities(trace),
+        weigh=lambda made: size_bytes(made.kernels),
+    )
+
+
+def _with_host_activities(trace: Trace) -> Trace:
     rows = _workers(trace)
     start, end = _longest_own(trace, rows)
     end = np.minimum(end, start + _longest_ns(trace, rows, end - start))
