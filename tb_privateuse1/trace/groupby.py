@@ -13,7 +13,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import containing, lookup, starts_run
 from tb_privateuse1.trace.intervals import lanes
 from tb_privateuse1.trace.model import NONE, OPERATOR, Ops, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 
 T = TypeVar("T", bound=np.generic)
 
@@ -83,13 +83,12 @@ def containing_by(group: I32 | I64, starts: I64, ends: I64, at_group: I32 | I64,
 
 def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:
     """Group rows with equal values in all columns: each group's first row, each row's group."""
-    key, keys, known = np.zeros(len(columns[0]), np.int64), 1, 1
+    key, keys = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
         code, values = _codes(column)
-        # A table of the pairs that there are is faster than a sort of all that may be.
-        if keys > known and keys * (values + 1) > _SPARSE * len(key):
+        if keys * (values + 1) >= HALF_INT64:
             key, keys = _codes(key)
-        key, known, keys = key * values + code, max(keys, values), keys * max(values, 1)
+        key, keys = key * values + code, keys * max(values, 1)
     group, groups = _codes(key)
     return minima(group, np.arange(len(key)), groups), group
 

@@ -38,6 +38,8 @@ def types_by_shape(trace: Trace) -> Types:
 
 def with_types(call: Arguments, types: Types) -> Arguments | None:
     """Return a call whose lists have types, or None if no list needs one or gets one."""
+    if not any(isinstance(one, tuple) for one in call.inputs):
+        return None
     inputs = tuple(_typed(one, types) for one in call.inputs)
     return replace(call, inputs=inputs) if inputs != call.inputs else None
 

@@ -27,12 +27,8 @@ def test_equal_calls_are_parsed_once() -> None:
 
 
 def of_sizes(count: int) -> Trace:
-    return make.trace(
-        *(
-            make.op("aten::mm", 10 * i, 10 * i + 5, **TYPES, **{"Input Dims": [[2, i], [i, 4]]})
-            for i in range(count)
-        )
-    )
+    shapes: list[dict[str, Any]] = [{"Input Dims": [[2, i], [i, 4]], **TYPES} for i in range(count)]
+    return make.trace(*(make.op("aten::mm", 10 * i, 10 * i + 5, **shapes[i]) for i in range(count)))
 
 
 def test_many_calls_are_those_of_single_rows() -> None:
