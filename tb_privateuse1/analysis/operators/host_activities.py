@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS, Kind, kind_of
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.analysis.work.calls import share_parsed
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import ends_run, mask_of, starts_run
 from tb_privateuse1.trace.memory_budget import BUDGET, size_bytes
@@ -78,9 +77,7 @@ def _with_host_activities(trace: Trace) -> Trace:
     lanes = Lanes(
         device=np.zeros(len(threads), np.int64), stream=threads, name=trace.threads.name.copy()
     )
-    seen = replace(trace, kernels=kernels, lanes=lanes)
-    share_parsed(trace, seen)
-    return seen
+    return replace(trace, kernels=kernels, lanes=lanes)
 
 
 def _workers(trace: Trace) -> I64:

@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tb_privateuse1.analysis.work import calls
 from tb_privateuse1.analysis.work.arguments import UnknownWork
-from tb_privateuse1.analysis.work.calls import known_call, read_call, read_calls
+from tb_privateuse1.analysis.work.calls import known_call, read_call, read_calls, share_parsed
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
 
@@ -48,7 +48,9 @@ def test_further_calls_take_no_place_of_others(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_host_seen_as_a_device_has_the_same_calls() -> None:
     trace = of_sizes(1)
-    assert read_call(with_host_activities(trace), 0) is read_call(trace, 0)
+    seen = with_host_activities(trace)
+    share_parsed(trace, seen)
+    assert read_call(seen, 0) is read_call(trace, 0)
 
 
 def test_calls_without_or_with_damaged_inputs_are_none() -> None:
