@@ -14,7 +14,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of, of_single_calls
 from tb_privateuse1.analysis.idioms.cross_entropy import loss_tails
-from tb_privateuse1.analysis.idioms.nodes import Graph
+from tb_privateuse1.analysis.idioms.nodes import Graph, working_graph
 from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
 from tb_privateuse1.analysis.idioms.small_recurrences import small_recurrences
 from tb_privateuse1.analysis.idle import device_bound
@@ -24,7 +24,8 @@ from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import ends_run, lookup
 from tb_privateuse1.trace.findings import Example
-from tb_privateuse1.trace.model import NONE, OPERATOR
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.trace.vendor import GENERIC
 
@@ -169,7 +170,7 @@ def _inside_composites(case: RuleContext, found: Chains) -> Bools:
 def _but_one(case: RuleContext, graph: Graph, group: I64) -> I64:
     """Return the outermost operators of all nodes of each chain but the one of most device time."""
     nodes = _all_but_one(graph, group)
-    return np.unique(_outermost_alone(case, graph, graph.nodes.op[nodes].astype(np.int64)))
+    return np.unique(_outermost_alone(case, graph.nodes.op[nodes].astype(np.int64)))
 
 
 def _all_but_one(graph: Graph, group: I64) -> I64:
@@ -187,7 +188,7 @@ def launching_ns(case: RuleContext, found: Chains) -> I64:
     time in which the machine ran something else.
     """
     nodes, ops = _all_but_one(found.graph, found.chain), case.trace.ops
-    outer = _outermost_alone(case, found.graph, found.graph.nodes.op[nodes].astype(np.int64))
+    outer = _outermost_alone(case, found.graph.nodes.op[nodes].astype(np.int64))
     beyond = ops.end_ns[outer] - ops.start_ns[outer] - found.graph.nodes.duration_ns[nodes]
     beyond = np.maximum(beyond, 0)
     _, name = groupby.group_rows(ops.name[outer])
@@ -198,13 +199,19 @@ def launching_ns(case: RuleContext, found: Chains) -> I64:
     return groupby.sums(found.chain[nodes], np.minimum(beyond, most), len(found.table))
 
 
-def _outermost_alone(case: RuleContext, graph: Graph, rows: I64) -> I64:
-    """Return the outermost operator around each row that launches nothing else."""
-    ops = case.trace.ops
+@memoize
+def _inside_of_lone(trace: Trace) -> Bools:
+    """Return which rows of ``trace.ops`` are directly inside of one that launches nothing else."""
+    ops = trace.ops
     launching = np.zeros(len(ops), np.int64)
-    launching[graph.nodes.op] = 1
+    launching[working_graph(trace).nodes.op] = 1
     total = groupby.with_descendants(ops.parent, launching)
-    alone = lookup((total == 1) & (ops.kind == OPERATOR), ops.parent, False)
+    return lookup((total == 1) & (ops.kind == OPERATOR), ops.parent, False)
+
+
+def _outermost_alone(case: RuleContext, rows: I64) -> I64:
+    """Return the outermost operator around each row that launches nothing else."""
+    ops, alone = case.trace.ops, _inside_of_lone(case.trace)
     at = rows.copy()
     climbing = np.flatnonzero(alone[at])
     while len(climbing):

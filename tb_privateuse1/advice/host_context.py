@@ -17,10 +17,11 @@ from tb_privateuse1.analysis.idle import device_bound
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.analysis.simulation.launches_and_waits import Ranges
+from tb_privateuse1.analysis.simulation.profiler_time import find_events
 from tb_privateuse1.analysis.simulation.scopes import Scope, no_ranges
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.analysis.work.calls import distinct_calls
+from tb_privateuse1.analysis.work.calls import distinct_calls, share_parsed
 from tb_privateuse1.analysis.work.list_types import types_by_shape
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals
@@ -42,10 +43,12 @@ class HostContext(RuleContext):
 
     def __init__(self, plain: RuleContext) -> None:
         trace = with_host_activities(plain.trace)
+        share_parsed(plain.trace, trace)
         # What is found of the host's tables alone is that of the recorded trace.
         for function in (
             operator_work, linked_forward, forward_operators, thread_roles, outermost_calls,
             types_by_shape, find_passes, distinct_calls, accumulations,
+            find_events,
         ):  # fmt: skip
             take_over(trace, function, function(plain.trace))
         super().__init__(trace, plain.part)

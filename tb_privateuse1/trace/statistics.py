@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.trace.columns import Scalar, lookup
 from tb_privateuse1.trace.model import MISSING, NONE
-from tb_privateuse1.trace.table import F64, I32, I64
+from tb_privateuse1.trace.table import F64, HALF_INT64, I32, I64
 
 T = TypeVar("T", bound=np.generic)
 
@@ -53,12 +53,20 @@ class SortedGroups(Struct, Generic[T], frozen=True):
 
 def sort_groups(group: I32 | I64, values: NDArray[T], groups: int) -> SortedGroups[T]:
     """Sort the values of each group; no row's group is ``NONE``."""
+    count = np.bincount(group, minlength=groups)
+    first = np.cumsum(count) - count
+    if values.dtype == np.int64 and len(values):
+        low = int(values.min())
+        span = int(values.max()) - low + 1
+        if groups * span < HALF_INT64:  # numpy sorts whole numbers many times as fast as places
+            key = np.sort(group * np.int64(span) + (values.astype(np.int64, copy=False) - low))
+            key -= np.repeat(np.arange(groups) * span - low, count)
+            return SortedGroups(key.astype(values.dtype), first, count)
     order = np.argsort(values)
     # numpy sorts small integers in linear time.
     small = group[order].astype(np.int16) if groups < 1 << 15 else group[order]
     order = order[np.argsort(small, kind="stable")]
-    count = np.bincount(group, minlength=groups)
-    return SortedGroups(values[order], np.cumsum(count) - count, count)
+    return SortedGroups(values[order], first, count)
 
 
 def lower_medians(group: I32 | I64, values: I64, groups: int) -> I64:

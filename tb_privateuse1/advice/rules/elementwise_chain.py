@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.operators.module_of import forward_operators
 from tb_privateuse1.analysis.simulation import profiler_time, scopes
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.analysis.steps.training_phases import find_passes
-from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.calls import read_calls
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.columns import containing, lookup, mask_of, previous, starts_run
@@ -213,7 +213,7 @@ def _of_complex(case: RuleContext, chains: Chains) -> Bools:
     """
     nodes, ops = chains.graph.nodes, case.trace.ops
     first, kind = groupby.group_rows(nodes.call)
-    calls = [read_call(case.trace, row) for row in nodes.op[first].tolist()]
+    calls = read_calls(case.trace, nodes.op[first])
     found = [any("complex" in one.dtype for one in call.tensors()) if call else False
              for call in calls]  # fmt: skip
     views = np.flatnonzero(case.named("ops", r"^aten::view_as_(real|complex)$"))

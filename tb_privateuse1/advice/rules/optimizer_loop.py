@@ -21,7 +21,7 @@ from tb_privateuse1.analysis.steps.training_phases import BACKWARD, phase_kinds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.call_tree import starts_with
+from tb_privateuse1.trace.call_tree import self_or_nearest, starts_with
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import OPERATOR
 from tb_privateuse1.trace.table import I64, Bools
@@ -255,7 +255,7 @@ def _name(case: RuleContext, children: I64) -> str:
 
 def _fused(case: RuleContext, is_step: Bools) -> tuple[Slow, Slow]:
     """Return the updates' activities with the share that one fused pass saves, and the greatest."""
-    inside = case.around(np.arange(len(is_step)), is_step) >= 0
+    inside = self_or_nearest(case.trace.ops.parent, is_step) >= 0
     found = optimizers.updates(case.trace, inside & case.judged)
     if found is None:
         nothing = Slow(np.empty(0, np.int64), np.empty(0))

@@ -92,10 +92,10 @@ class Dependence:
         single numbers, single numbers are read, too.
         """
         found = self._found
-        inside = _nodes_of(found, self._trace, thread, start_ns, end_ns)
+        inside = self._nodes_of(thread, start_ns, end_ns)
         if inside.start == inside.stop and self._on_host is not None:
             return self._on_host.is_recurrent(thread, start_ns, end_ns, items)
-        begin = self._trace.ops.start_ns[found.nodes.op[inside]].tolist()
+        begin = self._begin[inside].tolist()
         written: list[int] = found.nodes.written_bytes[inside].tolist()
         fresh: Counter[int] = Counter()
         waiting = sorted((time, size) for time, (size, _) in items.items())
@@ -131,6 +131,18 @@ class Dependence:
             if made:
                 again.add(size)
         return not self._earlier(thread, start_ns).isdisjoint(again)
+
+    def _nodes_of(self, thread: int, start_ns: int, end_ns: int) -> slice:
+        """Return the nodes of a thread in a window, which lie together."""
+        threads = self._found.nodes.thread
+        low, high = np.searchsorted(threads, np.array((thread, thread + 1), threads.dtype))
+        first, last = np.searchsorted(self._begin[low:high], (start_ns, end_ns))
+        return slice(int(low + first), int(low + last))
+
+    @functools.cached_property
+    def _begin(self) -> I64:
+        """Return the start of each node."""
+        return self._trace.ops.start_ns[self._found.nodes.op]
 
     def _earlier(self, thread: int, start_ns: int) -> set[int]:
         """Return the bytes of tensors that are read or written in the step before a loop.
@@ -169,14 +181,6 @@ def _sizes(trace: Trace, row: int) -> set[int]:
     call = read_call(trace, row)
     tensors = () if call is None else call.tensors()
     return {one.bytes for one in tensors if one.shape and one.dtype}
-
-
-def _nodes_of(found: Graph, trace: Trace, thread: int, start_ns: int, end_ns: int) -> slice:
-    """Return the nodes of a thread in a window, which lie together."""
-    low, high = np.searchsorted(found.nodes.thread, (thread, thread + 1))
-    begin = trace.ops.start_ns[found.nodes.op[low:high]]
-    first, last = np.searchsorted(begin, (start_ns, end_ns))
-    return slice(int(low + first), int(low + last))
 
 
 def _reads(trace: Trace, found: Graph, node: int, places: set[int]) -> list[int]:

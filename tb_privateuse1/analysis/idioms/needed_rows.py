@@ -13,10 +13,11 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.needed_inputs import Needs, needs_of, read_sizes
+from tb_privateuse1.analysis.idioms.result_tensors import CUTS
 from tb_privateuse1.analysis.idioms.taken_parts import rows_of_part, strided_calls, taken_part
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
-from tb_privateuse1.analysis.work.calls import group_calls, read_call
+from tb_privateuse1.analysis.work.calls import group_calls, read_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import starts_run
@@ -86,15 +87,19 @@ class _Walk:
         rows = self.rows
         first, call = group_calls(trace, rows)
         strided = strided_calls(trace, rows[first])
-        pairs = zip(rows[first].tolist(), strided, strict=True)
-        self._calls = [_read(trace, row, view) for row, view in pairs]
-        self._call: list[int] = call.tolist()
-        cuts = np.flatnonzero(starts_run(ops.thread[rows], ops.step[rows]))
-        length = np.diff(cuts, append=len(rows))
-        self._begin: list[int] = np.repeat(cuts, length).tolist()
-        self._end: list[int] = np.repeat(cuts + length, length).tolist()
-        self._count: list[int] = np.bincount(call, minlength=1).tolist()
+        pairs = zip(read_calls(trace, rows[first]), strided, strict=True)
+        self._calls = [_read(trace, call, view) for call, view in pairs]
+        cuts = np.array([one.cut is not None for one in self._calls] or [False], np.bool_)
+        self._cuts: list[int] = np.flatnonzero(cuts[call]).tolist()
         self._left = _MOST
+        if not self._cuts:  # lists of a million operators take longer than all of the above
+            return
+        self._call: list[int] = call.tolist()
+        borders = np.flatnonzero(starts_run(ops.thread[rows], ops.step[rows]))
+        length = np.diff(borders, append=len(rows))
+        self._begin: list[int] = np.repeat(borders, length).tolist()
+        self._end: list[int] = np.repeat(borders + length, length).tolist()
+        self._count: list[int] = np.bincount(call, minlength=1).tolist()
 
     def _at(self, place: int) -> _Call:
         return self._calls[self._call[place]]
@@ -110,8 +115,7 @@ class _Walk:
         There is none if anything else reads as much before another one makes as much.
         """
         found: dict[int, tuple[_Cut, int]] = {}
-        cuts = np.array([one.cut is not None for one in self._calls] or [False], np.bool_)
-        for place in np.flatnonzero(cuts[np.array(self._call, np.int64)]).tolist():
+        for place in self._cuts:
             cut = self._at(place).cut
             maker = None if cut is None else self._maker(place, cut.elements)
             if cut is None or maker is None:
@@ -199,8 +203,8 @@ class _Walk:
         return found
 
 
-def _read(trace: Trace, row: int, strided: Arguments | None) -> _Call:
-    if trace.ops.shapes[row] < 0 or (call := read_call(trace, row)) is None:
+def _read(trace: Trace, call: Arguments | None, strided: Arguments | None) -> _Call:
+    if call is None:
         return _Call(frozenset(), None, None, is_known=False)
     kind = kind_of(call.name, trace.vendor)
     return _Call(read_sizes(call), needs_of(call, kind), _cut(call, kind, strided), is_known=True)
@@ -208,6 +212,8 @@ def _read(trace: Trace, row: int, strided: Arguments | None) -> _Call:
 
 def _cut(call: Arguments, kind: str, strided: Arguments | None) -> _Cut | None:
     """Return the rows that a call takes of its first tensor; None if it takes none or all."""
+    if strided is None and reduced_name(call.name) not in CUTS:  # as ``rows_of_part`` says
+        return None
     try:
         part = taken_part(call, reduced_name(call.name).strip("_"), kind, strided)
         row = rows_of_part(call, strided)

@@ -13,8 +13,8 @@ from msgspec import Struct
 from tb_privateuse1.analysis.operators.host_activities import with_host_activities
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor
-from tb_privateuse1.analysis.work.calls import group_calls, read_call
-from tb_privateuse1.analysis.work.list_types import types_by_shape, with_types
+from tb_privateuse1.analysis.work.calls import group_calls, read_calls
+from tb_privateuse1.analysis.work.list_types import Types, types_by_shape, with_types
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.analysis.work.related_calls import named
@@ -137,7 +137,9 @@ def graph(trace: Trace) -> Graph:
     kernel_node = np.full(len(kernels), -1, np.int64)
     kernel_node[work] = positions(rows, len(ops))[kernels.op[work]]
     first, call = group_calls(trace, rows)
-    calls = [_read_call(trace, row) for row in rows[first].tolist()]
+    types = types_by_shape(trace)
+    pairs = zip(ops.name[rows[first]].tolist(), read_calls(trace, rows[first]), strict=True)
+    calls = [_read_call(trace, name, call, types) for name, call in pairs]
     words = tuple(dict.fromkeys(one.word for one in calls))
     at = {word: i for i, word in enumerate(words)}
     role = np.array([one.role for one in calls], np.int8)[call]
@@ -202,12 +204,11 @@ def _reads(calls: list[_Call], call: I64) -> Reads:
     return Reads(node=node, bytes=flat[read])
 
 
-def _read_call(trace: Trace, row: int) -> _Call:
-    name = trace.text(trace.ops.name[row])
+def _read_call(trace: Trace, name_string: int, call: Arguments | None, types: Types) -> _Call:
+    name = trace.text(name_string)
     word = reduced_name(name)
-    call = read_call(trace, row)
     if call is not None:
-        call = with_types(call, types_by_shape(trace)) or call
+        call = with_types(call, types) or call
     role = _role(kind_of(name, trace.vendor), word, call)
     tensors = _tensors_read(word, call)
     sized = all(one.dtype for one in tensors)

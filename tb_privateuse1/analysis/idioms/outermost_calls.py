@@ -21,7 +21,7 @@ from tb_privateuse1.analysis.idioms.result_tensors import (
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.steps.training_phases import BACKWARD, STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import Arguments
-from tb_privateuse1.analysis.work.calls import group_calls, read_call
+from tb_privateuse1.analysis.work.calls import group_calls, read_call, read_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import lookup, starts_run
@@ -79,7 +79,9 @@ class OutermostCalls:
         self.ends = (kinds[rows] == BACKWARD) | phase
         """No constant is followed past these: the backward pass and the optimizer."""
         self.records = _records(ops.sequence[rows], self.thread)
-        self.calls = [_read(trace, row) for row in rows[self.first].tolist()]
+        names = map(trace.text, ops.name[rows[self.first]].tolist())
+        read = read_calls(trace, rows[self.first])
+        self.calls = [_read(trace, *one) for one in zip(names, read, strict=True)]
         """By the numbers of ``call``."""
         self._ends = np.flatnonzero(self.ends)
         self._threads = np.flatnonzero(starts_run(self.thread))
@@ -141,9 +143,8 @@ def _records(sequence: I64, thread: I32) -> Bools:
     return found
 
 
-def _read(trace: Trace, row: int) -> Call:
-    name = trace.text(trace.ops.name[row])
-    word, call = _word(name), read_call(trace, row)
+def _read(trace: Trace, name: str, call: Arguments | None) -> Call:
+    word = _word(name)
     if call is None or not name.startswith("aten::"):
         return Call(word, (), None, False, False, True, False, call is not None, False)
     tensors = list(call.tensors())

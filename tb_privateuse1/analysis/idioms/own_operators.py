@@ -51,6 +51,8 @@ def own_operators(trace: Trace, chosen: Bools) -> OwnOperators:
     Where Python loops, more than one pass is enough: the calls of the loop show what it costs.
     """
     rows, shortest, longest = working_time(trace, chosen)
+    if not groupby.named_rows(trace.strings, trace.ops.name[rows], is_own).any():
+        return OwnOperators.empty()
     calls, member = distinct(trace, rows, shortest, longest)
     moved = np.zeros(len(calls), np.int64)
     usable = groupby.named_rows(trace.strings, trace.ops.name[calls.op], is_own)

@@ -24,7 +24,7 @@ from tb_privateuse1.analysis.work.arguments import (
     Arguments,
     UnknownWork,
 )
-from tb_privateuse1.analysis.work.calls import group_calls, read_call
+from tb_privateuse1.analysis.work.calls import group_calls, read_call, read_calls
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby, intervals
@@ -163,7 +163,8 @@ def _reads(trace: Trace) -> _Reads:
     rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
     first, call = group_calls(trace, rows, ("name", "shapes", "dtypes", "concrete"))
     strided = strided_calls(trace, rows[first])
-    calls = [_reads_of(trace, *one) for one in zip(rows[first].tolist(), strided, strict=True)]
+    pairs = zip(read_calls(trace, rows[first]), strided, strict=True)
+    calls = [[] if call is None else _reads_of(trace, call, view) for call, view in pairs]
     count = np.array([len(one) for one in calls], np.int64)
     flat = np.array([read for one in calls for read in one], np.float64).reshape(-1, 5)
     own, read = range_rows(sums_before(count)[call], count[call])
@@ -202,11 +203,9 @@ def _results(trace: Trace, rows: I64) -> tuple[I64, I64]:
 
 
 def _reads_of(
-    trace: Trace, row: int, strided: Arguments | None
+    trace: Trace, call: Arguments, strided: Arguments | None
 ) -> list[tuple[int, int, float, int, int]]:
     """Return elements, use, part, whether that is one of rows, and columns, by tensor of a call."""
-    if (call := read_call(trace, row)) is None:
-        return []
     sizes = {one.numel for one in call.tensors() if len(one.shape) > 1}
     kind = kind_of(call.name, trace.vendor)
     use, part, of_rows, columns = _use(call, kind, strided)

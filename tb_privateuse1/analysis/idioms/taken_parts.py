@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.result_tensors import CUTS, cut_share
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
-from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.calls import read_calls
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import named_rows
@@ -62,10 +62,8 @@ def strided_calls(trace: Trace, rows: I64) -> list[Arguments | None]:
     before = lookup(first, ops.parent[views], -1)
     again = (before >= 0) & (before != views) & (ops.shapes[views] == ops.shapes[before])
     own &= ~mask_of(ops.parent[views[again]], len(ops))[rows]
-    return [
-        read_call(trace, row) if is_own else None
-        for row, is_own in zip(view.tolist(), own.tolist(), strict=True)
-    ]
+    calls = iter(read_calls(trace, view[own]))
+    return [next(calls) if is_own else None for is_own in own.tolist()]
 
 
 def taken_part(

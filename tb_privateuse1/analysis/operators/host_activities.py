@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS, Kind, kind_of
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import call_tree, groupby
-from tb_privateuse1.trace.columns import mask_of
+from tb_privateuse1.trace.columns import ends_run, mask_of, starts_run
+from tb_privateuse1.trace.memory_budget import BUDGET, size_bytes
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, OPERATOR, Kernels, Lanes, Trace
+from tb_privateuse1.trace.statistics import lower_medians
 from tb_privateuse1.trace.table import I8, I64, Bools
 
 _NO_WORK: tuple[Kind, ...] = ("view", "allocation", "autograd", "communication")
@@ -41,8 +43,18 @@ def with_host_activities(trace: Trace) -> Trace:
     The activity is the longest time of the operator outside of what it calls, at most a few times
     that of its equal calls. Its lane is the
     thread. Only threads that can delay the program have activities, so that no two of them
-    are saved at once.
+    are saved at once. All who ask for a trace get one, so that what is found of it is found once.
     """
+    # Its other tables are those of the trace, which the budget counts already.
+    return BUDGET.compute(
+        trace,
+        with_host_activities,
+        lambda: _with_host_activities(trace),
+        weigh=lambda made: size_bytes(made.kernels),
+    )
+
+
+def _with_host_activities(trace: Trace) -> Trace:
     rows = _workers(trace)
     start, end = _longest_own(trace, rows)
     end = np.minimum(end, start + _longest_ns(trace, rows, end - start))
@@ -98,10 +110,8 @@ def _longest_ns(trace: Trace, rows: I64, duration: I64) -> I64:
     # Strides count: inputs in jumps take longer in each call.
     columns = (ops.name, ops.shapes, ops.dtypes, ops.strides)
     first, group = groupby.group_rows(*(one[rows] for one in columns))
-    order = np.lexsort((duration, group))
     count = np.bincount(group, minlength=len(first))
-    middle = np.cumsum(count) - count + (count - 1) // 2
-    usual = duration[order][middle]
+    usual = lower_medians(group, duration, len(first))
     longest: I64 = np.where(count >= _CALLS, np.rint(_USUAL * usual), np.inf)[group]
     return np.minimum(longest, duration).astype(np.int64)
 
@@ -133,8 +143,10 @@ def _longest_own(trace: Trace, rows: I64) -> tuple[I64, I64]:
     order = np.lexsort((end, owner))
     owner, end, then = owner[order], end[order], then[order]
     begin = np.where(np.diff(owner, prepend=-1) != 0, ops.start_ns[owner], np.roll(then, 1))
-    best = np.lexsort((end - begin, owner))
-    last = best[np.diff(owner[best], append=-1) != 0]  # one per owner, in order of owners
+    first = np.flatnonzero(starts_run(owner))
+    longest = np.maximum.reduceat(end - begin, first) if len(first) else end[:0]
+    best = np.flatnonzero(end - begin == np.repeat(longest, np.diff(first, append=len(owner))))
+    last = best[ends_run(owner[best])]  # one per owner, in order of owners
     place = np.searchsorted(rows, owner[last])
     since[place], until[place] = begin[last], np.maximum(end, begin)[last]
     return since, until

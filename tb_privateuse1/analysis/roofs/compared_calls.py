@@ -89,21 +89,21 @@ def _beside_others(trace: Trace, rows: I64) -> Bools:
 def distinct(trace: Trace, rows: I64, shortest_ns: I64, longest_ns: I64) -> tuple[Calls, I64]:
     """Return the distinct calls of these rows, and each row's."""
     first, member = group_calls(trace, rows)
-    least = sort_groups(member, shortest_ns, len(first)).quantile(0.0, MISSING)
-    high = sort_groups(member, longest_ns, len(first)).quantile(0.75, MISSING)
-    middle = (shortest_ns + longest_ns) // 2
+    high = sort_groups(member, longest_ns, len(first))
+    same = shortest_ns is longest_ns
+    middle = longest_ns if same else (shortest_ns + longest_ns) // 2
+    usual = high if same else sort_groups(member, middle, len(first))
     start = trace.ops.start_ns[rows]
-    ordered = sort_groups(member, start, len(first))
     return Calls(
         op=rows[first],
         kind=_kinds(trace, rows[first]),
         calls=np.bincount(member, minlength=len(first)).astype(np.int64),
         total_ns=groupby.sums(member, middle, len(first)),
-        least_ns=least,
-        median_ns=sort_groups(member, middle, len(first)).quantile(0.5, MISSING),
-        high_ns=high,
-        first_ns=ordered.quantile(0.0, MISSING),
-        last_ns=ordered.quantile(1.0, MISSING),
+        least_ns=groupby.minima(member, shortest_ns, len(first)),
+        median_ns=usual.quantile(0.5, MISSING),
+        high_ns=high.quantile(0.75, MISSING),
+        first_ns=groupby.minima(member, start, len(first)),
+        last_ns=groupby.maxima(member, start, len(first)),
     ), member
 
 

@@ -71,6 +71,7 @@ _SCALAR_TYPES = (
 )  # fmt: skip
 """Element types by number (c10/core/ScalarType.h), as values of arguments have them."""
 
+_LIST_TYPE = "TensorList"
 _MOST_DIGITS = 19
 """Of the largest int64, which torch writes for an open end."""
 _LONGEST_TEXT = 1 << 20
@@ -197,10 +198,9 @@ def parse_arguments(
     types = types or [""] * len(dims)
     steps = _list(strides) if strides else []
     values = _list(concrete) if concrete else []
-    inputs = tuple(
-        _input(dims[i] if i < len(dims) else None, kind, steps[i] if i < len(steps) else None)
-        for i, kind in enumerate(types)
-    )
+    for each in (dims, steps):
+        each.extend([None] * (len(types) - len(each)))
+    inputs = tuple(map(_input, dims, types, steps))  # as many as there are types
     return Arguments(name, inputs, tuple(v if isinstance(v, str) else "" for v in values))
 
 
@@ -212,7 +212,7 @@ def typed_shapes(shapes: str, dtypes: str) -> Iterator[tuple[tuple[int, ...], st
         return
     for one, kind in zip(dims, kinds, strict=False):
         if isinstance(one, list) and one and isinstance(kind, str):
-            dtype = _SPELLINGS.get(_lowered(kind))
+            dtype = _spelled(kind)
             if dtype and all(type(size) is int for size in one):
                 yield tuple(one), dtype
 
@@ -228,10 +228,15 @@ def numbers_of_elements(shapes: str) -> set[int]:
     return found - {1}
 
 
+def has_list(dtypes: str) -> bool:
+    """Return whether one of the recorded types may be that of a list of tensors."""
+    return _LIST_TYPE in dtypes
+
+
 def has_tensor(dtypes: str) -> bool:
     """Return whether one of the recorded types is that of a tensor that is in no list."""
     try:
-        return any(isinstance(one, str) and _lowered(one) in _SPELLINGS for one in _list(dtypes))
+        return any(isinstance(one, str) and _spelled(one) for one in _list(dtypes))
     except UnknownWork:
         return False
 
@@ -253,19 +258,21 @@ def _input(dims: Any, kind: Any, steps: Any) -> Input:
         return None
     if not kind and dims:
         return _tensor(dims, "", steps)
-    dtype = _SPELLINGS.get(_lowered(kind))
+    dtype = _spelled(kind)
     if dtype is not None:
         return _tensor(dims, dtype, steps)
-    if not kind.startswith("TensorList") or not all(isinstance(one, list) for one in dims):
+    if not kind.startswith(_LIST_TYPE) or not all(isinstance(one, list) for one in dims):
         return None
     given = steps if isinstance(steps, list) and len(steps) == len(dims) else [None] * len(dims)
     found = [_tensor(one, "", step) for one, step in zip(dims, given, strict=True)]
     return tuple(one for one in found if one is not None) if None not in found else None
 
 
-def _lowered(kind: str) -> str:
-    """Return the type in lower case; a number's type (``Int``, ``Bool``) stays what it is."""
-    return kind.lower() if kind.startswith("c10::") else kind
+def _spelled(kind: str) -> str | None:
+    """Return the type of elements; None of a number, whose type is in capitals (``Int``)."""
+    if (found := _SPELLINGS.get(kind)) is None and kind.startswith("c10::"):
+        found = _SPELLINGS.get(kind.lower())
+    return found
 
 
 def _tensor(dims: list[Any], dtype: str, steps: Any) -> Tensor | None:
@@ -282,15 +289,19 @@ def _tensor(dims: list[Any], dtype: str, steps: Any) -> Tensor | None:
 def _strides(dims: list[int], steps: Any) -> tuple[int, ...] | None:
     if not isinstance(steps, list) or len(steps) != len(dims):
         return None
-    known = all(type(step) is int and 0 <= step < HALF_INT64 for step in steps)
-    return tuple(steps) if known else None
+    for step in steps:
+        if type(step) is not int or not 0 <= step < HALF_INT64:
+            return None
+    return tuple(steps)
 
 
 def _stored(dims: list[int], strides: tuple[int, ...] | None, elements: int) -> int:
     """Return the distinct elements: an expanded or overlapping view shows more than there are."""
     if not elements or strides is None:
         return elements
-    extent = 1 + sum((size - 1) * step for size, step in zip(dims, strides, strict=True))
+    extent = 1
+    for size, step in zip(dims, strides, strict=True):
+        extent += (size - 1) * step
     return min(elements, extent)
 
 

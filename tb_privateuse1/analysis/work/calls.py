@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,11 +11,16 @@ from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse
 from tb_privateuse1.trace.captures import CapturedOps
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-_KEPT = 1 << 14
-"""Distinct calls that stay parsed, of all traces: some 20 MB. Training repeats few hundred."""
+_KEPT = 1 << 16
+"""Distinct calls of a trace that stay parsed. Training repeats few hundred. Further ones are parsed
+each time: if they took the place of others, a pass over all calls would find none of them."""
+_CALL_BYTES = 600
+"""Memory of a parsed call: 415 bytes with tensors of two dimensions, 1,200 with many inputs."""
+_Kept = dict[tuple[str, ...], Arguments | None]
 
 
 Column = Literal["name", "shapes", "dtypes", "strides", "concrete"]
@@ -57,8 +61,19 @@ def read_call(trace: Trace, row: int, ops: Ops | CapturedOps | None = None) -> A
     Damaged inputs are None as well.
     """
     table = trace.ops if ops is None else ops
-    columns = (table.name, table.shapes, table.dtypes, table.strides, table.concrete)
-    return _parse(*(trace.text(column[row]) for column in columns))
+    return _parse(_parsed(trace), tuple([trace.text(one[row]) for one in _inputs(table)]))
+
+
+def read_calls(trace: Trace, rows: I32 | I64) -> list[Arguments | None]:
+    """Return ``read_call`` of rows of ``trace.ops``."""
+    kept = _parsed(trace)
+    columns = [map(trace.text, column[rows].tolist()) for column in _inputs(trace.ops)]
+    return [_parse(kept, call) for call in zip(*columns, strict=True)]
+
+
+def share_parsed(trace: Trace, other: Trace) -> None:
+    """Let another trace with the same operators have the parsed calls of a trace."""
+    BUDGET.compute(other, _parsed, lambda: _parsed(trace), weigh=lambda _: 0)
 
 
 def known_call(trace: Trace, row: int) -> Arguments:
@@ -68,9 +83,26 @@ def known_call(trace: Trace, row: int) -> Arguments:
     return call
 
 
-@functools.lru_cache(maxsize=_KEPT)
-def _parse(name: str, shapes: str, dtypes: str, strides: str, concrete: str) -> Arguments | None:
+def _inputs(table: Ops | CapturedOps) -> tuple[I32, ...]:
+    return table.name, table.shapes, table.dtypes, table.strides, table.concrete
+
+
+def _parsed(trace: Trace) -> _Kept:
+    """Return the parsed calls of a trace, to which ``_parse`` adds."""
+    return BUDGET.compute(trace, _parsed, _Kept, weigh=lambda _: _most_bytes(trace))
+
+
+def _most_bytes(trace: Trace) -> int:
+    return min(len(trace.ops), _KEPT) * _CALL_BYTES
+
+
+def _parse(kept: _Kept, call: tuple[str, ...]) -> Arguments | None:
+    if call in kept:
+        return kept[call]
     try:
-        return parse_arguments(name, shapes, dtypes, strides, concrete)
+        found = parse_arguments(*call)
     except UnknownWork:
-        return None
+        found = None
+    if len(kept) < _KEPT:
+        kept[call] = found
+    return found

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tb_privateuse1.analysis.work import arguments
 from tb_privateuse1.analysis.work.arguments import Arguments, Input
 from tb_privateuse1.analysis.work.calls import group_calls
+from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 
@@ -20,8 +21,10 @@ Types = dict[tuple[int, ...], set[str]]
 
 @memoize
 def types_by_shape(trace: Trace) -> Types:
-    """Return the types of all recorded tensors with dimensions, by shape."""
+    """Return the types of all recorded tensors with dimensions, by shape; none without a list."""
     ops = trace.ops
+    if not groupby.named_rows(trace.strings, ops.dtypes, arguments.has_list).any():
+        return {}
     rows = ((ops.shapes >= 0) & (ops.dtypes >= 0)).nonzero()[0]
     first, _ = group_calls(trace, rows, ("shapes", "dtypes"))
     types: Types = {}
@@ -35,6 +38,8 @@ def types_by_shape(trace: Trace) -> Types:
 
 def with_types(call: Arguments, types: Types) -> Arguments | None:
     """Return a call whose lists have types, or None if no list needs one or gets one."""
+    if not any(isinstance(one, tuple) for one in call.inputs):
+        return None
     inputs = tuple(_typed(one, types) for one in call.inputs)
     return replace(call, inputs=inputs) if inputs != call.inputs else None
 

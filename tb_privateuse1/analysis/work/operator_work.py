@@ -13,7 +13,7 @@ import numpy as np
 from tb_privateuse1.analysis.work import list_types, registry, related_calls
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.call_work import Related, Work
-from tb_privateuse1.analysis.work.calls import group_calls, read_call
+from tb_privateuse1.analysis.work.calls import group_calls, read_call, read_calls
 from tb_privateuse1.analysis.work.models import compiled
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import group_rows, named_rows
@@ -96,8 +96,7 @@ def _compute(trace: Trace, rows: I64, found: I32, works: list[Work]) -> None:
     """Append the work of distinct calls, and write its number by row."""
     first, group = group_calls(trace, rows)
     number = np.full(len(first), NONE, np.int32)
-    for i, at in enumerate(rows[first].tolist()):
-        call = read_call(trace, at)
+    for i, call in enumerate(read_calls(trace, rows[first])):
         if call is not None and (work := _call_work(trace, call)) is not None:
             number[i] = len(works)
             works.append(work)

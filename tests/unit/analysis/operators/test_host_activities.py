@@ -18,6 +18,14 @@ def lengths_us(run: Program) -> list[float]:
     return ((kernels.end_ns - kernels.start_ns) / 1e3).tolist()
 
 
+def test_all_who_ask_get_one_trace() -> None:
+    run = Program()
+    with run.step():
+        run.op("aten::relu", 50)
+    trace = run.trace()
+    assert with_host_activities(trace) is with_host_activities(trace)
+
+
 def test_the_innermost_operator_of_a_kind_works() -> None:
     run = Program()
     with run.step(), run.around("aten::linear"), run.around("aten::addmm"):
