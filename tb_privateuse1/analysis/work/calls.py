@@ -18,8 +18,8 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 _KEPT = 1 << 16
 """Distinct calls of a trace that stay parsed. Training repeats few hundred. Further ones are parsed
 each time: if they took the place of others, a pass over all calls would find none of them."""
-_CALL_BYTES = 600
-"""Memory of a parsed call: 415 bytes with tensors of two dimensions, 1,200 with many inputs."""
+_CALL_BYTES = 700
+"""Memory of a parsed call with its key: 694 for graphs of many sizes, 582 for a training."""
 _Kept = dict[tuple[str, ...], Arguments | None]
 
 
