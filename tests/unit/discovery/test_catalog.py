@@ -280,21 +280,6 @@ def test_heads_are_read_once_per_state_of_a_file(
     assert len(looked) == 3
 
 
-@pytest.mark.parametrize(("age_s", "ranks"), [(0, [2]), (-1, [2]), (1.9, [2]), (2, [1])])
-def test_a_change_within_a_tick_of_the_file_systems_clock_is_seen(
-    tmp_path: Path, age_s: float, ranks: list[int]
-) -> None:
-    """Size and time stay the same. A file that was older when it was read has no such change."""
-    path = tmp_path / "r" / "host.1.pt.trace.json"
-    heads = Heads(READERS, clock=lambda: 10**18 + int(age_s * 1e9))
-    for rank in (1, 2):
-        trace(path, rank=rank)
-        os.utime(path, ns=(10**18, 10**18))
-        found = catalog.scan(str(tmp_path), READERS, heads=heads)
-        heads.forget_unused()
-    assert [worker.rank for worker in found.runs.runs[0].workers] == ranks
-
-
 def test_runs_are_made_once_per_state_of_a_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

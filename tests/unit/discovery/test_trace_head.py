@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tb_privateuse1.discovery.file import file_at
 from tb_privateuse1.discovery.trace_head import Heads, has_device_work, labels_in
 from tb_privateuse1.readers import READERS
 from tests.support.make import document, kernel, op
+from tests.support.trace_files import trace
 
 
 def _write(path: Path, *events: dict[str, object], spaces: int = 0) -> Path:
@@ -76,3 +78,18 @@ def test_two_roots_of_one_name_are_searched_once_while_they_are_the_same(tmp_pat
     roots = [("x", str(tmp_path / name)) for name in ("a", "b")]
     (first,), (second,) = (list(catalog.walk(roots, heads, [], [])) for _ in range(2))
     assert first is second
+
+
+@pytest.mark.parametrize(("age_s", "ranks"), [(0, [2]), (-1, [2]), (1.9, [2]), (2, [1])])
+def test_a_change_within_a_tick_of_the_file_systems_clock_is_seen(
+    tmp_path: Path, age_s: float, ranks: list[int]
+) -> None:
+    """Size and time stay the same. A file that was older when it was read has no such change."""
+    path = tmp_path / "r" / "host.1.pt.trace.json"
+    heads = Heads(READERS, clock=lambda: 10**18 + int(age_s * 1e9))
+    for rank in (1, 2):
+        trace(path, rank=rank)
+        os.utime(path, ns=(10**18, 10**18))
+        found = catalog.scan(str(tmp_path), READERS, heads=heads)
+        heads.forget_unused()
+    assert [worker.rank for worker in found.runs.runs[0].workers] == ranks
