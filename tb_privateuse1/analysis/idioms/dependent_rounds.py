@@ -19,6 +19,7 @@ from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 COPIES = ("copy", "_copy_from")
+_FILLS = ("fill", "zero")
 
 _LAYERS = re.compile("addmm|linear|norm|convolution")
 """Operators whose vectors are parameters: a bias may have as many bytes as one row."""
@@ -65,17 +66,18 @@ class Dependence:
         return called_copies(self._trace, self._found, self._top, own[self._trace.ops.name])
 
     @functools.cached_property
-    def _own_casts(self) -> Bools:
-        """Return the nodes that cast the input of a sum or the like inside of it.
+    def _inner_parts(self) -> Bools:
+        """Return the nodes that cast the input of a sum or the like inside of it, or fill its sum.
 
-        A sum of truth values makes them whole numbers, and nothing else reads these.
+        A sum of truth values makes them whole numbers, and nothing else reads these. What is
+        filled with what a sum begins with is its result.
         """
         reduces = (name_categories(self._trace) == _REDUCTION)[self._trace.ops.name]
-        casts: Bools = self._found.nodes.role == CAST
-        rows = np.flatnonzero(casts)
+        inner: Bools = (self._found.nodes.role == CAST) | self._found.named(*_FILLS)
+        rows = np.flatnonzero(inner)
         around = call_tree.around(self._trace.ops.parent, self._found.nodes.op[rows], reduces)
-        casts[rows] = around >= 0
-        return casts
+        inner[rows] = around >= 0
+        return inner
 
     def is_recurrent(
         self, thread: int, start_ns: int, end_ns: int, items: dict[int, tuple[int, int]]
@@ -99,7 +101,7 @@ class Dependence:
         written: list[int] = found.nodes.written_bytes[inside].tolist()
         fresh: Counter[int] = Counter()
         waiting = sorted((time, size) for time, (size, _) in items.items())
-        copies, casts = self._copied[inside], self._own_casts[inside]
+        copies, inner = self._copied[inside], self._inner_parts[inside]
         wholes = {whole for _, whole in items.values()}
         places = {size for size, _ in items.values()}
         unexplained = []
@@ -115,7 +117,7 @@ class Dependence:
                     written[written.index(int(MISSING))] = size
                 else:
                     unexplained.append((at, size))
-            if casts[at]:
+            if inner[at]:
                 written[at] = 0
             elif not copies[at]:  # it may be into a place: then nothing reads it
                 fresh[written[at]] += 1

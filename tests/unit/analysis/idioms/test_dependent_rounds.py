@@ -167,3 +167,37 @@ def on_the_host(run: SizedProgram, *, carries: bool) -> None:
 @pytest.mark.parametrize("carries", [True, False])
 def test_a_loop_that_launches_nothing_is_judged_by_its_operators(carries: bool) -> None:
     assert independent(partial(on_the_host, carries=carries)) == [not carries] * 2
+
+
+SCORES, ALONE, CHANGES = (full(*shape, dtype=FP32) for shape in ((12, 9), (12, 1, 9), (9, 9)))
+
+
+def log_of_sums(run: SizedProgram, *shape: int) -> None:
+    """Run torch's operator: it reads its input and its largest values twice, and fills results."""
+    scores, sums = full(*shape, dtype=FP32), full(*shape[:-1], dtype=FP32)
+    column = full(*shape[:-1], 1, dtype=FP32)
+    with run.around("aten::logsumexp", **recorded(scores, "[-1]", "False")):
+        with run.around("aten::amax", 5, **recorded(scores, "[-1]", "True")):
+            run.op("aten::fill_", 5, **recorded(column, "-inf"))
+        run.op("aten::abs", 5, **recorded(sums))
+        run.op("aten::masked_fill_", 5, **recorded(sums, full(*shape[:-1], dtype="bool"), "0"))
+        run.op("aten::sub", 5, **recorded(scores, column, "1"))
+        run.op("aten::exp_", 5, **recorded(scores))
+        with run.around("aten::sum", 5, **recorded(scores, "[-1]", "False", "")):
+            run.op("aten::fill_", 5, **recorded(column, "0."))
+        run.op("aten::log_", 5, **recorded(sums))
+        run.op("aten::add_", 5, **recorded(sums, sums, "1"))
+
+
+def tagged_words(run: SizedProgram) -> None:
+    """Each word needs the sums of the one before, and has a part of its own."""
+    run.op("aten::unbind", 1, **recorded(full(13, 12, 9, dtype=FP32), "0"))
+    for _ in range(13):
+        run.op("aten::add", 5, **recorded(ALONE, CHANGES, "1"))
+        log_of_sums(run, 12, 9, 9)
+        run.op("aten::add", 5, **recorded(SCORES, SCORES, "1"))
+    run.op("aten::mean", 5, **recorded(SCORES, "[1]", "False", ""))
+
+
+def test_what_a_sum_is_filled_with_is_its_result() -> None:
+    assert independent(tagged_words) == [False, False]
