@@ -4,7 +4,7 @@ On a recording of a host alone nothing is launched ahead: while Python tokenizes
 no operator works. A gap is long if several operators would fit into it; what is shorter is the
 pace of calls. At one place of the program most gaps are long, or those that are had to wait
 for a processor. Torch's own Python, and that of libraries that run operators, is left: a trainer's
-loop is no code of the program. But what writes a tensor as text is told apart: the program asks for
+loop is no code of the program. But what writes a tensor as text counts: the program asks for
 it, and a logger may drop it.
 """
 

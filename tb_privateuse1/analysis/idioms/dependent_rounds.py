@@ -168,18 +168,8 @@ class Dependence:
             calls.make(at, written[at])
             if not inner[at] and not copies[at]:  # it may be into a place: then nothing reads it
                 fresh[written[at]] += 1
-        again = set()
-        for at, size in unexplained:
-            made = size in written[:at]
-            if size in wholes and made:  # what was meets what is
-                return True
-            if not {size, MISSING} & set(written[at:]):
-                continue
-            if fresh[size] or (size not in wholes and not made):
-                return True
-            if made:
-                again.add(size)
-        return not self._earlier(thread, start_ns).isdisjoint(again)
+        again = _read_again(unexplained, written, wholes, fresh)
+        return again is None or not self._earlier(thread, start_ns).isdisjoint(again)
 
     def _earlier(self, thread: int, start_ns: int) -> set[int]:
         """Return the bytes of tensors that are read or written in the step before a loop.
@@ -249,6 +239,24 @@ class _Calls:
         known = call is not None and all(one.dtype for one in tensors)
         self._row, self._made = (row if known else NONE), Counter()
         self._given = Counter(one.bytes for one in tensors if known)
+
+
+def _read_again(
+    unexplained: list[tuple[int, int]], written: list[int], wholes: set[int], fresh: Counter[int]
+) -> set[int] | None:
+    """Return the sizes of results that a round reads again; None if it may read a state."""
+    again = set()
+    for at, size in unexplained:
+        made = size in written[:at]
+        if size in wholes and made:  # what was meets what is
+            return None
+        if not {size, MISSING} & set(written[at:]):
+            continue
+        if fresh[size] or (size not in wholes and not made):
+            return None
+        if made:
+            again.add(size)
+    return again
 
 
 def _widened_bytes(call: Arguments | None) -> tuple[int, int] | None:
