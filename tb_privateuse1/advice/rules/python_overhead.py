@@ -14,16 +14,17 @@ from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.account import calls_without_launches
 from tb_privateuse1.analysis.account.class_intervals import within
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
-from tb_privateuse1.analysis.account.own_python import OwnPython, own_python
+from tb_privateuse1.analysis.account.own_python import OwnPython, own_python, tensor_texts
 from tb_privateuse1.analysis.account.table import function_of_intervals
 from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction, call_title
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
-from tb_privateuse1.i18n import join_list, plural, say
+from tb_privateuse1.i18n import join_list, join_sentences, plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import containing
+from tb_privateuse1.trace.columns import containing, mask_of
+from tb_privateuse1.trace.table import I64
 
 _WORK: tuple[ClassName, ...] = ("python", "dispatch", "file_or_lock", "launch_call")
 """Classes of the account that the program's own code causes."""
@@ -36,10 +37,15 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield by name the idle time in calls that launch nothing, or on a host in its own Python."""
     if not len(case.trace.kernels):
         return
+    texts = tensor_texts(case.trace)
+    yield from _texts(case, texts.rows[texts.dropped], dropped=True)
+    yield from _texts(case, texts.rows[~texts.dropped], dropped=False)
+    written = case.time(texts.rows, "frames")
     if case.is_host:
-        yield from _on_host(case)
+        yield from _on_host(case, intervals.subtract(case.idle, written))
         return
-    found = calls_without_launches.apart_calls(case.trace, case.in_classes(*_WORK))
+    time = intervals.subtract(case.in_classes(*_WORK), written)
+    found = calls_without_launches.apart_calls(case.trace, time)
     waiting = case.in_classes("file_or_lock")
     for calls in found[:_MOST]:
         # ``blocked_call`` names what waits rather than works.
@@ -48,9 +54,53 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             yield _finding(case, calls)
 
 
-def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
+def _texts(case: RuleContext, rows: I64, *, dropped: bool) -> Iterator[RuleFinding]:
+    """Yield what writes tensors as text, for a logger that drops it or for readers unknown."""
+    trace, time = case.trace, intervals.intersect(case.time(rows, "frames"), case.window)
+    if not intervals.length(time) or not _in_each_step(case, time):
+        return
+    ops = case.operators[containing(*time, trace.ops.start_ns[case.operators]) >= 0]
+    ops = ops[trace.ops.thread[ops] == trace.frames.thread[rows[0]]]
+    inside = mask_of(ops, len(trace.ops))
+    kernels, waits = case.launched_by(inside), case.waits_in(inside)
+    claim = case.of_device(case.time(kernels, "kernels"))
+    claim = intervals.merge(claim, case.of_host(time) or intervals.EMPTY)
+    claim = intervals.merge(claim, case.idle_by_waits(waits))
+    if case.share(intervals.length(claim)) < MANY_PLACES:
+        return
+    reader = (
+        say("A logger is given these texts, and drops messages of this level.")
+        if dropped
+        else say("The recording does not show who reads these texts.")
+    )
+    written = say(
+        "{calls} wrote a tensor as text, with {operators:,.0f} operators each, and number by "
+        "number in Python.",
+        calls=plural(len(rows), "call"),
+        operators=len(case.outermost(ops)) / len(rows),
+    )
+    yield RuleFinding(
+        title=say(
+            "Tensors are written as text: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=join_sentences([written, reader]),
+        events=len(rows),
+        evidence=case.examples("frames", rows),
+        how=say("The time of these calls, and the device's of what they launch."),
+        claim=claim,
+        removes=case.without(instants=time, kernels=kernels, waits=waits),
+        may_vanish=not dropped,
+        confidence="medium" if dropped else "low",
+        source=user_functions.of_frame(trace, int(rows[0])),
+        fix=_OF_TEXTS,
+        code=_LAZY,
+    )
+
+
+def _on_host(case: RuleContext, idle: intervals.Set) -> Iterator[RuleFinding]:
     """Yield the program's functions whose Python runs for long while no operator does."""
-    idle = intervals.intersect(case.class_time("python"), case.idle)
+    idle = intervals.intersect(case.class_time("python"), idle)
     behind = _behind_operators(case)
     for own in own_python(case.trace, idle)[:_MOST]:
         # What neither feeds an operator nor reads a result is beside the step: ``side_work``.
@@ -123,6 +173,17 @@ _OF_RESULTS = say(
 )
 
 
+_OF_TEXTS = say(
+    "Let the logger write the text, which it does for wanted messages alone: arguments in place of "
+    "an f-string; or ask log.isEnabledFor first. Wanted messages: after each n-th step, with a "
+    "few numbers of the tensor."
+)
+_LAZY = Code(
+    before='log.debug(f"hidden: {hidden}")',
+    after='log.debug("hidden: %s", hidden)',
+)
+
+
 def _finding(case: RuleContext, calls: calls_without_launches.ApartCalls) -> RuleFinding:
     trace, rows = case.trace, calls.rows
     columns: Any = getattr(trace, calls.table)
@@ -191,7 +252,8 @@ RULE = Rule(
     looks_for=say(
         "Python frames (without stacks: annotations) that launch nothing, as long as five "
         "operators or longer, while the device idles. On a host alone: functions of the program "
-        "that run Python for as long without an operator, in most steps."
+        "that run Python for as long without an operator, in most steps. Calls of torch that write "
+        "a tensor as text, in most steps."
     ),
     why=say("The device waits for code that has nothing to do with it."),
     fix=say(

@@ -4,7 +4,8 @@ On a recording of a host alone nothing is launched ahead: while Python tokenizes
 no operator works. A gap is long if several operators would fit into it; what is shorter is the
 pace of calls. At one place of the program most gaps are long, or those that are had to wait
 for a processor. Torch's own Python, and that of libraries that run operators, is left: a trainer's
-loop is no code of the program.
+loop is no code of the program. But what writes a tensor as text counts: the program asks for
+it, and a logger may drop it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tb_privateuse1.analysis.account.calls_without_launches import LONG, usual_o
 from tb_privateuse1.analysis.operators import library_frames
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import containing, following, lookup
+from tb_privateuse1.trace.columns import containing, following, lookup, mask_of
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -28,6 +29,17 @@ _READS = re.compile(
 """Functions in C that hand a tensor's values to Python."""
 _NUMBER = "aten::_local_scalar_dense"
 """The operator that hands a number to Python: ``int(x)`` is no function in the recording."""
+_TEXT = re.compile(r"(^|/)torch/_tensor_str\.py\(\d+\): _str$")
+_TEXT_CALL = re.compile(
+    r"(^|/)torch/_tensor\.py\(\d+\): __(format|repr)__$|^<built-in method __format__ of Tensor "
+)
+"""The function of torch that writes a tensor as text, and what calls it for ``f"{x}"``."""
+_LOGGER = re.compile(
+    r"(^|/)logging/__init__\.py\(\d+\): (debug|info|warning|error|exception|critical|log)$"
+)
+_IN_C = re.compile("^<")
+_LOGS = re.compile(r"(^|/)logging/__init__\.py\(\d+\): _log$")
+"""Methods of Python's loggers, and what they call for a message that is wanted."""
 _BEFORE, _BEHIND = 3, 3
 """Operators on both sides that tell a place from others: rounds of a loop have equal ones."""
 
@@ -78,6 +90,54 @@ def own_python(trace: Trace, times: intervals.Set) -> tuple[OwnPython, ...]:
         reads_any = bool(np.isin(calls, reading).any()) or _follows_reads(trace, time[0])
         found.append(OwnPython(calls, time, reads=reads_any))
     return tuple(sorted((one for one in found if one.ns), key=lambda one: -one.ns))
+
+
+class TensorTexts(Struct, frozen=True):
+    """The calls on the main thread that write a tensor as text, rows of ``trace.frames``."""
+
+    rows: I64
+    dropped: Bools
+    """The text is for a message of a logger that drops it."""
+
+
+def tensor_texts(trace: Trace) -> TensorTexts:
+    """Return the outermost calls that write a tensor as text; none without Python frames."""
+    frames = trace.frames
+    is_text = groupby.named_rows(trace.strings, frames.name, _TEXT.search)
+    is_text &= frames.thread == thread_roles(trace).main
+    rows = np.flatnonzero(is_text)
+    if not len(rows):
+        return TensorTexts(rows, np.zeros(0, np.bool_))
+    calls = is_text | groupby.named_rows(trace.strings, frames.name, _TEXT_CALL.search)
+    # Numbers are written by calls of such a name, too: one that is inside of the text.
+    outermost = np.flatnonzero(calls & ~lookup(calls, frames.parent, False))
+    rows = call_tree.around(frames.parent, rows, mask_of(outermost, len(frames)))
+    rows = groupby.distinct_values(rows)
+    outer = call_tree.around(frames.parent, frames.parent[rows], mask_of(rows, len(frames)))
+    rows = rows[outer == NONE]
+    return TensorTexts(rows, _are_dropped(trace, rows))
+
+
+def _are_dropped(trace: Trace, texts: I64) -> Bools:
+    """Return for which texts the next call of their function is one of a logger that drops it."""
+    frames = trace.frames
+    logger, logs, in_c = (
+        groupby.named_rows(trace.strings, frames.name, one.search)
+        for one in (_LOGGER, _LOGS, _IN_C)
+    )
+    wanted = call_tree.around(frames.parent, np.flatnonzero(logs), logger)
+    drops = logger & ~mask_of(wanted[wanted != NONE], len(frames))
+    callers = mask_of(frames.parent[texts][frames.parent[texts] != NONE], len(frames))
+    beside = lookup(callers, frames.parent, False) & ~in_c & ~mask_of(texts, len(frames))
+    others = np.flatnonzero(beside & (frames.thread == thread_roles(trace).main))
+    others = others[np.argsort(frames.start_ns[others], kind="stable")]
+    others = np.append(others, NONE)
+    behind = others[np.searchsorted(frames.start_ns[others[:-1]], frames.end_ns[texts])]
+    parent = lookup(frames.parent, behind, NONE)
+    found: Bools = (
+        (behind != NONE) & (parent == frames.parent[texts]) & lookup(drops, behind, False)
+    )
+    return found
 
 
 def _are_usual(trace: Trace, start_ns: I64, least_ns: float) -> Bools:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms.dependent_rounds import Dependence
 from tb_privateuse1.analysis.idioms.nodes import operators_named
@@ -73,6 +74,7 @@ def independent_rounds(trace: Trace, top: I64) -> IndependentRounds:
     """
     ops = trace.ops
     loops = [*_by_places(trace, top), *_by_parts(trace, top)]
+    loops.sort(key=lambda one: (one.first, -one.until))
     # Where a gradient is computed in each round, the batch is split on purpose.
     gradient = np.sort(ops.start_ns[(ops.sequence >= 0) & (ops.forward_thread > 0)], kind="stable")
     chosen, independent = [], []
@@ -116,20 +118,29 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
         ops.thread[top[anchors]],
         ops.step[top[anchors]],
     )
-    # The last round has no place behind it that would end it.
-    segments = find_rounds(symbol, _LONGEST, ROUNDS - 1)
     read = _Places(trace)
     begins = np.flatnonzero(starts_run(ops.thread[top], ops.step[top]))
     edge = np.append(begins, len(top))[np.searchsorted(begins, anchors, side="right")]
-    for i, loop in enumerate(zip(*_whole(anchors, edge, hashes, segments), strict=True)):
-        first, second, end, rounds = (int(one) for one in loop)
-        begin, period = int(segments.first[i]), int(segments.period[i])
-        taken = anchors[begin : begin + period * int(segments.rounds[i])].reshape(-1, period)
-        items = read.items(top[taken]) if rounds >= ROUNDS else {}
-        if items != {}:
-            yield _Loop(first, second, end, rounds, items)
-        elif rounds >= ROUNDS:
-            yield from _passes(read, top, taken, end)
+    searched = [(0, len(anchors), _LONGEST)]
+    while searched:
+        start, stop, longest = searched.pop()
+        # The last round has no place behind it that would end it.
+        segments = find_rounds(symbol[start:stop], longest, ROUNDS - 1)
+        segments = replace(segments, first=segments.first + start)
+        whole = _whole(anchors, edge, hashes, segments)
+        for i, loop in enumerate(zip(*whole, strict=True)):
+            first, second, end, rounds = (int(one) for one in loop)
+            begin, period = int(segments.first[i]), int(segments.period[i])
+            behind = begin + period * int(segments.rounds[i])
+            taken = anchors[begin:behind].reshape(-1, period)
+            items = read.items(top[taken]) if rounds >= ROUNDS else {}
+            found = [_Loop(first, second, end, rounds, items)] if items != {} else []
+            if rounds >= ROUNDS and not found:
+                found = list(_passes(read, top, taken, end))
+            yield from found
+            if not found and period >= ROUNDS:
+                # Rounds at equal places: the loop may be inside of each of them.
+                searched.append((begin, behind, period // (ROUNDS - 1)))
 
 
 def _passes(read: _Places, top: I64, taken: I64, end: int) -> Iterator[_Loop]:

@@ -222,3 +222,75 @@ def test_what_feeds_no_operator_of_the_step_is_beside_it() -> None:
             with run.frame("counters.py(4): read"):
                 run.rest(400)
     assert found(RULE, run.trace()) == []
+
+
+TEXT = (
+    "torch/_tensor.py(1136): __format__",
+    "<built-in method __format__ of Tensor object at 0x7f10>",
+    "torch/_tensor.py(558): __repr__",
+    "torch/_tensor_str.py(712): _str",
+)
+DEBUG, LOG = "logging/__init__.py(1467): debug", "logging/__init__.py(1610): _log"
+
+
+def with_messages(
+    *behind: str,
+    text: tuple[str, ...] = TEXT,
+    steps: tuple[int, ...] = (0, 1, 2, 3),
+    us: float = 300,
+    device: bool = False,
+) -> Program:
+    """Each step writes a tensor as text, with operators, and calls what is behind."""
+    run = Program()
+    for step in range(4):
+        with run.step(), run.frame(STEP):
+            for _ in range(10):
+                run.op("aten::mm", 50, kernel=20 if device else 0)
+            if step in steps:
+                with ExitStack() as stack:
+                    for frame in text:
+                        stack.enter_context(run.frame(frame))
+                    for _ in range(2):
+                        run.rest(us / 4)
+                        run.op("aten::select", us / 4)
+                with ExitStack() as stack:
+                    for frame in behind:
+                        stack.enter_context(run.frame(frame))
+                    run.rest(3)
+            run.op("aten::mm", 50, kernel=20 if device else 0)
+    return run
+
+
+@pytest.mark.parametrize("device", [False, True])
+def test_texts_of_tensors_that_a_logger_drops_are_work_for_nothing(*, device: bool) -> None:
+    (row,) = found(RULE, with_messages(DEBUG, device=device).trace())
+    assert row.title.startswith("Tensors are written as text")
+    assert (row.events, row.confidence) == (4, "medium")
+    assert str(row.where) == "step (train.py:5)"
+    assert row.saving_ns == pytest.approx(4 * 300_000, rel=0.2)
+    assert row.saving_low_ns
+
+
+@pytest.mark.parametrize("behind", [(DEBUG, LOG), ("<built-in function print>",), ()])
+def test_a_text_may_be_read(behind: tuple[str, ...]) -> None:
+    """A logger writes it, the program prints it, or it is the key of a table."""
+    (row,) = found(RULE, with_messages(*behind).trace())
+    assert (row.confidence, row.saving_low_ns) == ("low", 0)
+
+
+def test_a_text_once_in_many_steps_is_fine() -> None:
+    assert found(RULE, with_messages(DEBUG, steps=(2,)).trace()) == []
+
+
+def test_the_text_of_a_loss_is_cheap() -> None:
+    assert found(RULE, with_messages(DEBUG, us=8).trace()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TEXT[:2], ("tokenizer.py(3): decode", "<built-in method tolist of Tensor object at 0x7f10>")],
+)
+def test_texts_of_numbers_are_no_texts_of_tensors(text: tuple[str, ...]) -> None:
+    """A loss is formatted as a number; a tokenizer makes an answer of the numbers of words."""
+    for row in found(RULE, with_messages(DEBUG, text=text).trace()):
+        assert "text" not in row.title

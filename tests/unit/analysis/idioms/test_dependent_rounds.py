@@ -167,3 +167,86 @@ def on_the_host(run: SizedProgram, *, carries: bool) -> None:
 @pytest.mark.parametrize("carries", [True, False])
 def test_a_loop_that_launches_nothing_is_judged_by_its_operators(carries: bool) -> None:
     assert independent(partial(on_the_host, carries=carries)) == [not carries] * 2
+
+
+SCORES, ALONE, CHANGES = (full(*shape, dtype=FP32) for shape in ((12, 9), (12, 1, 9), (9, 9)))
+
+
+def log_of_sums(run: SizedProgram, *shape: int) -> None:
+    """Run torch's operator: it reads its input and its largest values twice, and fills results."""
+    scores, sums = full(*shape, dtype=FP32), full(*shape[:-1], dtype=FP32)
+    column = full(*shape[:-1], 1, dtype=FP32)
+    with run.around("aten::logsumexp", **recorded(scores, "[-1]", "False")):
+        with run.around("aten::amax", 5, **recorded(scores, "[-1]", "True")):
+            run.op("aten::fill_", 5, **recorded(column, "-inf"))
+        run.op("aten::abs", 5, **recorded(sums))
+        run.op("aten::masked_fill_", 5, **recorded(sums, full(*shape[:-1], dtype="bool"), "0"))
+        run.op("aten::sub", 5, **recorded(scores, column, "1"))
+        run.op("aten::exp_", 5, **recorded(scores))
+        with run.around("aten::sum", 5, **recorded(scores, "[-1]", "False", "")):
+            run.op("aten::fill_", 5, **recorded(column, "0."))
+        run.op("aten::log_", 5, **recorded(sums))
+        run.op("aten::add_", 5, **recorded(sums, sums, "1"))
+
+
+def tagged_words(run: SizedProgram) -> None:
+    """Each word needs the sums of the one before, and has a part of its own."""
+    run.op("aten::unbind", 1, **recorded(full(13, 12, 9, dtype=FP32), "0"))
+    for _ in range(13):
+        run.op("aten::add", 5, **recorded(ALONE, CHANGES, "1"))
+        log_of_sums(run, 12, 9, 9)
+        run.op("aten::add", 5, **recorded(SCORES, SCORES, "1"))
+    run.op("aten::mean", 5, **recorded(SCORES, "[1]", "False", ""))
+
+
+def test_what_a_sum_is_filled_with_is_its_result() -> None:
+    assert independent(tagged_words) == [False, False]
+
+
+def words_by_tag(run: SizedProgram, *, carries: bool = False, widens: bool = True) -> None:
+    """Each word needs the one before, but its tags need no other; or each tag keeps a sum."""
+    one = full(9, dtype=FP32)
+    sums, column = full(12, dtype=FP32), full(12, 1, dtype=FP32)
+    run.op("aten::unbind", 1, **recorded(full(13, 12, 9, dtype=FP32), "0"))
+    for _ in range(13):
+        for tag in range(9):
+            run.op("aten::select", 1, **recorded(CHANGES, "0", str(tag)))
+            run.op("aten::add", 5, **recorded(SCORES, one, "1"))
+            run.op("aten::select", 1, **recorded(SCORES, "1", str(tag)))
+            run.op("aten::unsqueeze", 1, **recorded(sums, "1"))
+            if widens:
+                run.op("aten::expand", 1, **recorded(column, "[-1, 9]", "False"))
+            run.op("aten::add", 5, **recorded(SCORES, SCORES, "1"))
+            log_of_sums(run, 12, 9)
+            if carries:
+                run.op("aten::add", 5, **recorded(sums, sums, "1"))
+            run.op("aten::unsqueeze", 1, **recorded(sums, "1"))
+        run.op("aten::cat", 5, **recorded([column] * 9, "1"))
+    run.op("aten::mean", 5, **recorded(SCORES, "[1]", "False", ""))
+
+
+def test_rounds_inside_of_rounds_that_need_each_other_may_need_none() -> None:
+    """An operator reads its input in two parts, and a place is repeated for a view."""
+    assert independent(words_by_tag) == [False, *[True] * 13] * 2
+
+
+def test_inner_rounds_may_need_each_other_too() -> None:
+    assert not any(independent(partial(words_by_tag, carries=True)))
+
+
+def test_a_second_input_that_nothing_explains_may_be_a_state() -> None:
+    """Two whole tensors are added, and no place is repeated: one may be of the round before."""
+    assert not any(independent(partial(words_by_tag, widens=False)))
+
+
+def cells_in_parts(run: SizedProgram) -> None:
+    """A cell of torch reads an item, and its state in another part."""
+    for i in range(ITEMS):
+        item(run, i)
+        with run.around("aten::gru_cell", **recorded(ROW, ROW)):
+            run.op("aten::sigmoid", 5, **recorded(ROW))
+            run.op("aten::mul", 5, **recorded(ROW, ROW))
+
+
+def test_a_part_may_read_the_state_alone() -> None:
+    assert independent(cells_in_parts) == [False, False]
