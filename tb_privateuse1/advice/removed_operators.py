@@ -39,6 +39,8 @@ class Removed(Struct, frozen=True, eq=False):
     rows: I64
     claim: intervals.Set
     removes: Scope
+    gaps: intervals.Set
+    """The time between these operators."""
 
 
 def remove(case: RuleContext, work: Needless) -> Removed:
@@ -66,6 +68,7 @@ def remove(case: RuleContext, work: Needless) -> Removed:
         removes=case.without(
             ops=rows, instants=gaps, share=on_host, kernels=kernels, kernel_share=kernel_shares
         ),
+        gaps=gaps,
     )
 
 

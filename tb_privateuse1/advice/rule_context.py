@@ -171,8 +171,10 @@ class RuleContext(JudgedTrace):
         last = np.searchsorted(kernels.start_ns, first) - 1
         bound = np.maximum(kernels.start_bound_ns, 0) + np.maximum(kernels.duration_bound_ns, 0)
         near = first <= end + clock_slack_ns(self.trace) + np.where(last >= 0, bound[last], 0)
-        stop = np.minimum(ends[at], first + (end - begin))
-        return intervals.union(first[near], stop[near])
+        # The profiler's own time may lie in between: it ends no wait's aftermath.
+        following = np.searchsorted(kernels.start_ns, first, side="right")
+        stop = np.minimum(kernels.start_ns[following], first + (end - begin))
+        return intervals.intersect(intervals.union(first[near], stop[near]), self.idle)
 
     def usual(self, time: intervals.Set) -> intervals.Set:
         """Return some time without what a step has far beyond others of the same work.

@@ -8,15 +8,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.awaited_results import held_reads
+from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.advice.thresholds import MANY_PLACES
+from tb_privateuse1.advice.thresholds import MANY_PLACES, ONE_PLACE
 from tb_privateuse1.analysis.idioms.accumulations import ACCUMULATE, accumulations
-from tb_privateuse1.i18n import say
+from tb_privateuse1.analysis.idioms.number_types import Scaling, needless_scaling
+from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import percent
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import forward_of
-from tb_privateuse1.trace.columns import following, lookup
+from tb_privateuse1.trace.columns import following, lookup, mask_of
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import KERNEL, NONE
 from tb_privateuse1.trace.table import Bools
@@ -33,6 +36,58 @@ _NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the conversions, and the scaling of gradients that no type needs."""
+    yield from _conversions(case)
+    scaling = needless_scaling(case.trace, case.top_in_order)
+    if scaling is not None and scaling.updates:
+        yield from _of_scaling(case, scaling)
+
+
+def _of_scaling(case: RuleContext, scaling: Scaling) -> Iterator[RuleFinding]:
+    """Yield the calls of a scaler, with the wait for its answer."""
+    wanted, reads = (mask_of(rows, len(case.trace.ops)) for rows in (scaling.rows, scaling.reads))
+    waits = case.waits_in(reads)
+    waits = waits[~held_reads(case, waits)]
+    gone = remove(case, Needless(scaling.rows, np.ones(len(scaling.rows))))
+    claim = intervals.merge(gone.claim, case.idle_by_waits(waits))
+    if case.share(intervals.length(claim)) < ONE_PLACE:
+        return
+    yield RuleFinding(
+        title=say(
+            "Gradients are scaled though products are in bfloat16: {share} of the time", share=""
+        ),
+        explanation=say(
+            "{calls} of a GradScaler check and scale all gradients. Its answer decides whether the "
+            "optimizer runs: {waits}. bfloat16 reaches as far as float32, and no tensor in float16 "
+            "is recorded.",
+            calls=plural(len(scaling.rows), "call"),
+            waits=plural(len(waits), "wait"),
+        ),
+        events=len(scaling.rows),
+        evidence=case.examples("ops", scaling.rows),
+        how=say(
+            "The time of these calls, and after each wait for the answer the time in which the "
+            "device had nothing to do, at most as long as the wait."
+        ),
+        claim=claim,
+        removes=case.without(
+            ops=scaling.rows, instants=gone.gaps, kernels=case.launched_by(wanted), waits=waits
+        ),
+        confidence="medium",
+        fix=say(
+            "Remove the scaler, or pass enabled=False. Then an update with infinite gradients is "
+            "no longer skipped: in bfloat16 they come only where float32 has them, too."
+        ),
+        code=Code(
+            before="scaler.scale(loss).backward()\nscaler.step(optimizer)\nscaler.update()",
+            after="loss.backward()\noptimizer.step()",
+        ),
+        source=case.source(scaling.rows),
+        lacks=case.lacks("stacks"),
+    )
+
+
+def _conversions(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the kernels below ``to``, but for weights in training.
 
     A copy between devices is not a kernel.
@@ -122,7 +177,8 @@ RULE = Rule(
     looks_for=say(
         "Kernels launched below aten::_to_copy that are no copies between host and device. Not "
         "those of weights in training, which have changed since, nor those of masks in torch's own "
-        "formulas of gradients."
+        "formulas of gradients. And the calls of a GradScaler where products are in bfloat16 and "
+        "no tensor is in float16 or float8."
     ),
     why=say("They read and write all of a tensor and compute nothing."),
     fix=say(

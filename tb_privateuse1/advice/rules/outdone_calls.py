@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tb_privateuse1.advice.removed_operators import Needless, Removed, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.thresholds import MANY_PLACES
 from tb_privateuse1.analysis.roofs.outdone_calls import (
+    FACTORS,
     LEAST_CALLS,
     MOST_FACTOR,
+    MOST_PRIME,
+    MULTIPLE,
     OutdoneCalls,
+    SlowLength,
     outdone_calls,
+    slow_lengths,
 )
-from tb_privateuse1.i18n import Text, say
+from tb_privateuse1.i18n import Text, join_list, plural, say
 from tb_privateuse1.i18n.units import shorten, with_unit
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.device_times import is_on_host_alone
 
 _LONGEST = 120
 """Characters of shapes in a sentence."""
+_LEAST_LESS, _MOST_LESS = 0.82, 1.22
+"""The least and the most that a better length was measured to save, by what is expected: 62 and
+92 % of a transform's time, and 75 %."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the calls that surely do the same as a larger one, and those that may."""
+    """Yield the calls that surely do the same as a larger one, those that may, and slow lengths."""
     table, rows = outdone_calls(case.trace, case.judged)
     for is_sure in (True, False):
         chosen = rows.take(table.is_sure[rows.call] == is_sure)
         gone = remove(case, Needless(chosen.op, chosen.share))
         if case.share(intervals.length(gone.claim)) >= MANY_PLACES:
             yield _finding(case, table, int(chosen.call.min()), gone)
+    for one in slow_lengths(case.trace, case.judged):
+        gone = remove(case, Needless(one.rows, np.full(len(one.rows), one.share)))
+        if case.share(intervals.length(gone.claim)) >= MANY_PLACES:
+            yield _of_length(case, one, gone)
 
 
 def _finding(
@@ -63,6 +78,60 @@ def _finding(
         source=case.source(gone.rows),
         lacks=case.lacks("stacks"),
     )
+
+
+def _of_length(case: RuleContext, slow: SlowLength, gone: Removed) -> RuleFinding:
+    """Return the finding on a transform's length; where it may be needed, it promises nothing.
+
+    No device was there to measure: only a processor's library is known to gain.
+    """
+    is_sure = slow.is_convolution and is_on_host_alone(case.trace)
+    return RuleFinding(
+        title=say(
+            "Fourier transforms of {length:,} points, a slow length: {share} of the time",
+            length=slow.length,
+            share="",
+        ),
+        explanation=say(
+            "{transforms} of {length:,} points pad their inputs to this length. It has a prime "
+            "factor above {most}, for which libraries take a detour of several transforms.{doubt}",
+            transforms=plural(len(gone.rows), "transform"),
+            length=slow.length,
+            most=MOST_PRIME,
+            doubt="" if slow.is_convolution else _FREQUENCIES,
+        ),
+        events=len(gone.rows),
+        evidence=case.examples("ops", gone.rows),
+        how=say(
+            "Three quarters of their time: Bluestein's algorithm takes two transforms of twice the "
+            "points at least. A processor took 2.6 to 12 times as long as for such a length."
+        ),
+        claim=gone.claim,
+        removes=gone.removes,
+        least=_LEAST_LESS,
+        most=_MOST_LESS,
+        may_vanish=not is_sure,
+        confidence="medium" if is_sure else "low",
+        fix=say(
+            "Transform {better:,} points instead, a multiple of {multiple} with no prime factors "
+            "but {factors}, forward and back, and cut the result as before.",
+            better=slow.better,
+            multiple=MULTIPLE,
+            factors=join_list([str(one) for one in FACTORS]),
+        ),
+        code=Code(
+            before="y = torch.fft.irfft(torch.fft.rfft(x, 6211) * h, 6211)  # a prime",
+            after="y = torch.fft.irfft(torch.fft.rfft(x, 6272) * h, 6272)  # 2**7 * 7**2",
+        ),
+        source=case.source(gone.rows),
+        lacks=case.lacks("stacks"),
+    )
+
+
+_FREQUENCIES = say(
+    " A longer one has other frequencies, closer to each other: it fits if the program only "
+    "multiplies the spectra and transforms back."
+)
 
 
 def _compared(case: RuleContext, table: OutdoneCalls, one: int) -> Text:
@@ -99,9 +168,12 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Products, convolutions, passes over tensors and operators of one's own, {calls} calls and "
-        "more of 50 µs, that take {factor} times as long as calls whose inputs contain theirs.",
+        "more of 50 µs, that take {factor} times as long as calls whose inputs contain theirs. "
+        "Fourier transforms of inputs that are padded to a length with a prime factor above "
+        "{prime}.",
         calls=LEAST_CALLS,
         factor=MOST_FACTOR,
+        prime=MOST_PRIME,
     ),
     why=say(
         "Libraries have a slow way for some sizes, groups and layouts, and a fast one for others."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.idioms.accumulations import ACCUMULATE
 from tb_privateuse1.analysis.idioms.fused_kernel_rates import printed_memory, reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.nodes import OTHER, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
@@ -212,11 +213,25 @@ def pace_ns(trace: Trace) -> float:
     return float(np.quantile(taken, 0.25)) if len(taken) else 0.0
 
 
+def _take_accumulations(trace: Trace, top: I64, of: I64) -> None:
+    """Add to each loop, in place, the accumulations between gradients of the loop."""
+    ops = trace.ops
+    adds = groupby.named_rows(trace.strings, ops.name[top], lambda name: ACCUMULATE in name)
+    others, rows = np.flatnonzero(~adds), np.flatnonzero(adds)
+    place = np.searchsorted(others, rows)
+    between = (place > 0) & (place < len(others))
+    rows, place = rows[between], place[between]
+    before, after = others[place - 1], others[place]
+    same = (of[before] == of[after]) & (ops.thread[top[before]] == ops.thread[top[after]])
+    of[rows[same]] = of[before[same]]
+
+
 def gradients_of(trace: Trace, top: I64, loops: Ranges) -> tuple[Ranges, I64]:
     """Return the ranges in which gradients of loops are computed, and the loop of each.
 
     ``top`` are the operators that no other one called, by thread and start. A range has those in a
-    row whose forward operators are in one loop.
+    row whose forward operators are in one loop, and the accumulations between them: one tensor for
+    all rounds has one gradient.
     """
     ops = trace.ops
     forward = call_tree.linked_forward(trace)[top]
@@ -226,6 +241,7 @@ def gradients_of(trace: Trace, top: I64, loops: Ranges) -> tuple[Ranges, I64]:
     of[rows] = containing_by(
         loops.thread, loops.start_ns, loops.end_ns, ops.thread[made_by], ops.start_ns[made_by]
     )
+    _take_accumulations(trace, top, of)
     columns = ops.thread[top], of
     first = np.flatnonzero(starts_run(*columns) & (of != NONE))
     last = np.flatnonzero(ends_run(*columns) & (of != NONE))

@@ -1,6 +1,8 @@
 """Find work in number types that are slow: in float64, and in 16 bits on a CPU without units.
 
 The time in float32 is that by the rates of this device, or of products in this recording.
+
+Scaled gradients belong here as well: float16 needs them, and bfloat16 does not.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from tb_privateuse1.analysis.roofs.rate_types import FP32, FP64
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.trace.columns import following, previous
 from tb_privateuse1.trace.device_times import is_on_host_alone
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.groupby import distinct_values, group_rows, named_rows
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import KERNEL, MISSING, OPERATOR, Trace
+from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import F64, I64, Bools
 
 _BYTES = 0.5
@@ -174,3 +177,78 @@ def half_products(trace: Trace) -> HalfProducts:
         return HalfProducts(rows[:0], np.empty(0), 0.0, full_rate, bool(full.any()))
     rate = float(work.flops[rows].sum() / duration[rows].sum())
     return HalfProducts(rows, 1 - rates[rows] / full_rate, rate, full_rate, bool(full.any()))
+
+
+_UNSCALES = "aten::_amp_foreach_non_finite_check_and_unscale_"
+_UPDATES = "aten::_amp_update_scale_"
+_OF_NUMBERS = ("aten::to", "aten::reciprocal", "aten::full", "aten::add_")
+"""A GradScaler inverts the scale and makes a flag ahead of the one, and gathers flags ahead of the
+other (torch/amp/grad_scaler.py)."""
+_MOST_NUMBERS = 6
+"""Of them ahead of one check, on one device."""
+_NARROW = ("c10::Half", "c10::Float8")
+"""In the types of a call: their exponents reach less far than those of float32."""
+_READ, _OPTIMIZER = "aten::item", "Optimizer.step#"
+"""``_maybe_opt_step`` asks whether a gradient was infinite, directly ahead of the update."""
+
+
+class Scaling(Struct, frozen=True, eq=False):
+    """Rows of ``trace.ops`` that a GradScaler called, by thread and start."""
+
+    rows: I64
+    reads: I64
+    """Those that wait for its answer, among ``rows``."""
+    updates: int
+
+
+def needless_scaling(trace: Trace, top: I64) -> Scaling | None:
+    """Return a scaler's calls among outermost operators, which lie by thread and start.
+
+    None without one, or where a tensor of a type that needs it is recorded. Its products are in
+    bfloat16, whose exponents reach as far as those of float32: gradients become no zeros by it.
+    """
+    ops = trace.ops
+    named = {
+        name: named_rows(trace.strings, ops.name[top], name.__eq__)
+        for name in (_UNSCALES, _UPDATES, _READ)
+    }
+    if not named[_UNSCALES].any() or not _is_wide(trace):
+        return None
+    small = named_rows(trace.strings, ops.name[top], _OF_NUMBERS.__contains__)
+    goes = named[_UNSCALES] | named[_UPDATES]
+    same = previous(ops.thread[top], NONE) == ops.thread[top]
+    for _ in range(_MOST_NUMBERS):
+        goes |= small & following(goes & same, False)
+    reads = _reads(trace, top, named)
+    goes[reads] = True
+    return Scaling(top[goes], top[reads], int(named[_UPDATES].sum()))
+
+
+def _is_wide(trace: Trace) -> bool:
+    """Return whether products are in bfloat16, and no tensor of a narrower exponent is recorded."""
+    used = distinct_values(trace.ops.dtypes)
+    texts = [trace.text(i) for i in used[used >= 0].tolist()]
+    if any(narrow in text for text in texts for narrow in _NARROW):
+        return False
+    work = operator_work(trace)
+    return bool((work.matrix & (work.dtype == DTYPES.index("bfloat16"))).any())
+
+
+def _reads(trace: Trace, top: I64, named: dict[str, Bools]) -> I64:
+    """Return the places in ``top`` of reads between an unscaling and the update that they allow."""
+    ops = trace.ops
+    ranges = np.flatnonzero(
+        named_rows(trace.strings, ops.name, lambda name: name.startswith(_OPTIMIZER))
+    )
+    found = []
+    for one in distinct_values(ops.thread[top]).tolist():
+        mine = np.flatnonzero(ops.thread[top] == one)
+        start = ops.start_ns[ranges[ops.thread[ranges] == one]]
+        last = np.searchsorted(ops.start_ns[top[mine]], start) - 1
+        last = distinct_values(last[last >= 0])
+        marks = np.flatnonzero((named[_UNSCALES] | named[_UPDATES])[mine])
+        before = np.searchsorted(marks, last) - 1
+        last, before = last[before >= 0], before[before >= 0]
+        ready = named[_UNSCALES][mine[marks[before]]] & named[_READ][mine[last]]
+        found.append(mine[last[ready]])
+    return np.concatenate(found)

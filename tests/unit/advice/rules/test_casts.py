@@ -3,9 +3,14 @@
 from contextlib import ExitStack
 from typing import Any
 
+import pytest
+
 from tb_privateuse1.advice.rules.casts import RULE
 from tests.support.autograd import ENGINE
 from tests.support.program import Program, found, kernel_inside
+from tests.support.sized import BF16, FP16, FP32, full, recorded, unshaped
+
+UNSCALES = "aten::_amp_foreach_non_finite_check_and_unscale_"
 
 
 def test_they_are_found() -> None:
@@ -111,3 +116,72 @@ def test_a_cast_between_real_types_is_by_the_types_of_the_program() -> None:
 def test_a_programs_own_function_casts_its_masks_itself() -> None:
     assert len(found(RULE, of_gradients("SelectedBackward").trace())) == 1
     assert len(found(RULE, of_gradients(framed=True).trace())) == 1
+
+
+ITEM, MUL = "aten::item", "aten::mul"
+
+
+def scaled(dtype: str = BF16, *, scaler: bool = True, other: str = "") -> Program:
+    """Steps that compute in a narrow type, with a GradScaler, which asks ahead of each update."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(10):
+                run.op("aten::mm", 10, kernel=60,
+                       **recorded(*(full(128, 128, dtype=dtype) for _ in range(2))))  # fmt: skip
+            if other:
+                run.op(MUL, 10, kernel=5, **recorded(full(8, dtype=other)))
+            if scaler:
+                number = recorded(full(dtype=FP32))
+                for name in ("aten::to", "aten::reciprocal", "aten::to", "aten::full", "aten::to"):
+                    run.op(name, 10, kernel=2, **number)
+                run.op(UNSCALES, 20, kernel=20)
+                run.op("aten::_foreach_norm", 20, kernel=20)
+                with run.around(ITEM), run.around("aten::_local_scalar_dense"):
+                    run.copy("DtoH", 2)
+            with run.range("Optimizer.step#AdamW.step"):
+                run.rest(200)
+                run.op("aten::_foreach_add_", 20, kernel=20)
+            if scaler:
+                run.op("aten::_amp_update_scale_", 20, kernel=2)
+    return run
+
+
+def test_bfloat16_needs_no_scaled_gradients() -> None:
+    (row,) = found(RULE, scaled().trace())
+    assert row.title.startswith("Gradients are scaled though products are in bfloat16")
+    assert row.events == 4 * 8
+    assert row.confidence == "medium"
+    assert row.saving_ns is not None
+    assert row.saving_ns > 4 * 200_000, "the wait and what follows it"
+
+
+@pytest.mark.parametrize("dtype", [FP16, FP32])
+def test_products_in_other_types_may_need_them(dtype: str) -> None:
+    assert found(RULE, scaled(dtype).trace()) == []
+
+
+@pytest.mark.parametrize("other", [FP16, "c10::Float8_e4m3fn"])
+def test_a_tensor_of_a_narrower_exponent_may_need_them(other: str) -> None:
+    assert found(RULE, scaled(other=other).trace()) == []
+
+
+def test_without_a_scaler_there_is_nothing_to_remove() -> None:
+    assert found(RULE, scaled(scaler=False).trace()) == []
+
+
+def test_types_that_are_not_recorded_tell_nothing() -> None:
+    assert found(RULE, unshaped(scaled())) == []
+
+
+def test_a_programs_own_read_is_none_of_a_scaler() -> None:
+    """It lies ahead of the scaling, or an operator lies between it and the update."""
+    run = scaled()
+    events = sorted(run.events, key=lambda event: event["ts"])
+    for event in events:
+        if event["name"] == "aten::_foreach_norm":
+            event["name"] = ITEM
+        elif event["name"] == ITEM:
+            event["name"] = "aten::_foreach_mul_"
+    (row,) = found(RULE, run.trace())
+    assert row.events == 4 * 7

@@ -83,3 +83,21 @@ def test_a_thread_that_was_held_up_behind_most_reads_is_no_fault_of_them() -> No
 def test_reads_that_all_return_late_are_found() -> None:
     """As slow calls of a driver: what is usual is no thread that was held up."""
     assert saved(read_late(2000, 2000, 2000, 2000, 2000))[0] > 4 * 5 * 1_900_000
+
+
+def test_a_profilers_own_time_does_not_end_what_a_wait_costs() -> None:
+    """The device stands still before and behind it, and its own time counts for nobody."""
+    run = Program()
+    for _ in range(4):
+        with run.step(), run.frame("train.py(7): step"):
+            for _ in range(10):
+                run.op("aten::mm", 10, kernel=100)
+            with run.around("aten::item"), run.around("aten::_local_scalar_dense"):
+                run.copy("DtoH", 2)
+            run.rest(5)
+            with run.frame("torch/autograd/profiler.py(770): __enter__"):
+                run.rest(50)
+            run.rest(250)
+    (row,) = found(RULE, run.trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns > 4 * 250_000

@@ -12,6 +12,7 @@ from tests.support.program import Program, found
 from tests.support.sized import FP32, full, matrix, recorded
 
 STEPS = 4
+COMPLEX = "c10::complex<float>"
 Body = Callable[[Program], None]
 
 
@@ -258,3 +259,99 @@ def test_kernels_of_a_device_without_a_data_sheet() -> None:
     (row,) = found(RULE, body(4000).trace())
     assert row.saving_share == pytest.approx(3 / 5, rel=0.05)
     assert found(RULE, body(1200).trace()) == []
+
+
+def transform(run: Program, kind: str, padded: bool, us: float, length: int) -> None:
+    """A Fourier transform of real numbers, or back to them, as torch's functions call it."""
+    given = length - 211 if padded else length
+    half = length // 2 + 1
+    if kind == "irfft":
+        outer, inner = full(48, half, dtype=COMPLEX), full(48, half, dtype=COMPLEX)
+        values = ("[1]", "2", str(length))
+    else:
+        outer, inner = full(48, given, dtype=FP32), full(48, length, dtype=FP32)
+        values = ("[1]", "0", "True")
+    name = "aten::_fft_c2r" if kind == "irfft" else "aten::_fft_r2c"
+    with run.around(f"aten::fft_{kind}", 1, **recorded(outer, str(length), "-1", "")):
+        run.op(name, us, **recorded(inner, *values))
+
+
+def by_transforms(
+    length: int, *, signal: bool = True, filters: int = 1, inverse: bool = True, us: float = 500
+) -> Program:
+    """Steps that transform a signal and padded filters, multiply, and transform back."""
+
+    def body(run: Program) -> None:
+        transform(run, "rfft", signal, us, length)
+        for _ in range(filters):
+            transform(run, "rfft", True, us, length)
+        if inverse:
+            transform(run, "irfft", False, us, length)
+        run.op("FftC2RBackward0", 3)
+
+    return program(body)
+
+
+def test_a_convolution_of_a_length_with_a_great_prime_factor() -> None:
+    (row,) = found(RULE, by_transforms(6211).trace())
+    assert row.saving_share == pytest.approx(0.7475 * 1500 / 1716, rel=0.02)
+    assert row.confidence == "medium"
+    assert row.saving_low_ns
+    assert "6,211" in row.title
+    assert "6,272" in row.fix
+
+
+def test_the_gradients_of_such_a_convolution_go_as_well() -> None:
+    def body(run: Program) -> None:
+        for kind in ("rfft", "rfft", "irfft"):
+            transform(run, kind, kind == "rfft", 200, 6211)
+        with run.around("FftC2RBackward0"):
+            run.op(
+                "aten::_fft_r2c", 200, **recorded(full(48, 6211, dtype=FP32), "[1]", "2", "True")
+            )
+
+    (row,) = found(RULE, program(body).trace())
+    assert row.events == 4 * STEPS
+
+
+@pytest.mark.parametrize("length", [6250, 6144, 6240, 6237, 8 * 127])
+def test_a_length_of_small_factors_is_no_slow_one(length: int) -> None:
+    assert found(RULE, by_transforms(length).trace()) == []
+
+
+def test_an_input_as_it_is_decides_the_length() -> None:
+    """A circular convolution of this period, though its filter is padded."""
+    assert found(RULE, by_transforms(6211, signal=False).trace()) == []
+
+
+def test_short_transforms_are_not_worth_another_length() -> None:
+    assert found(RULE, by_transforms(6211, us=40).trace()) == []
+
+
+@pytest.mark.parametrize(("filters", "inverse"), [(0, True), (1, False)])
+def test_the_frequencies_may_be_needed(filters: int, inverse: bool) -> None:
+    """A filter that is given by frequencies, and a spectrum that is not transformed back."""
+    (row,) = found(RULE, by_transforms(6211, filters=filters, inverse=inverse).trace())
+    assert row.confidence == "low"
+    assert row.saving_low_ns == 0
+    assert "frequencies" in row.explanation
+
+
+def test_a_device_is_promised_nothing() -> None:
+    run = Program()
+    for _ in range(STEPS):
+        with run.step():
+            for kind in ("rfft", "rfft"):
+                transform(run, kind, padded=True, us=10, length=6211)
+            with run.around(
+                "aten::fft_rfft", **recorded(full(48, 6000, dtype=FP32), "6211", "-1", "")
+            ):
+                run.op("aten::_fft_r2c", 10, kernel=500,
+                       **recorded(full(48, 6211, dtype=FP32), "[1]", "0", "True"))  # fmt: skip
+            with run.around("aten::fft_irfft", **recorded(full(48, 3106, dtype=COMPLEX), "6211")):
+                run.op("aten::_fft_c2r", 10, kernel=500,
+                       **recorded(full(48, 3106, dtype=COMPLEX), "[1]", "2", "6211"))  # fmt: skip
+            run.wait()
+    (row,) = found(RULE, run.trace())
+    assert row.confidence == "low"
+    assert row.saving_low_ns == 0
