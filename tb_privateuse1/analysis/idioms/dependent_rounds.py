@@ -12,6 +12,7 @@ from tb_privateuse1.analysis.idioms.nodes import CAST, Graph, host_graph, workin
 from tb_privateuse1.analysis.operators.groups import name_categories
 from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.work.calls import read_call
+from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, sums_before
 from tb_privateuse1.trace.groupby import group_rows
@@ -60,6 +61,10 @@ class Dependence:
         return None if found is self._found else Dependence(self._trace, self._top, found)
 
     @functools.cached_property
+    def _is_top(self) -> Bools:
+        return mask_of(self._top, len(self._trace.ops))
+
+    @functools.cached_property
     def _copied(self) -> Bools:
         own = name_categories(self._trace) == KINDS.index("copy")
         return called_copies(self._trace, self._found, self._top, own[self._trace.ops.name])
@@ -96,17 +101,17 @@ class Dependence:
         if inside.start == inside.stop and self._on_host is not None:
             return self._on_host.is_recurrent(thread, start_ns, end_ns, items)
         begin = self._trace.ops.start_ns[found.nodes.op[inside]].tolist()
-        written: list[int] = found.nodes.written_bytes[inside].tolist()
+        places = {size for size, _ in items.values()}
+        reads, written = self._as_called(inside, places)
         fresh: Counter[int] = Counter()
         waiting = sorted((time, size) for time, (size, _) in items.items())
         copies, casts = self._copied[inside], self._own_casts[inside]
         wholes = {whole for _, whole in items.values()}
-        places = {size for size, _ in items.values()}
         unexplained = []
-        for at, node in enumerate(range(inside.start, inside.stop)):
+        for at, read in enumerate(reads):
             while waiting and waiting[0][0] <= begin[at]:
                 fresh[waiting.pop(0)[1]] += 1
-            for size in _reads(self._trace, found, node, places):
+            for size in read:
                 if size in wholes and copies.any():
                     return True
                 if fresh[size]:
@@ -117,7 +122,7 @@ class Dependence:
                     unexplained.append((at, size))
             if casts[at]:
                 written[at] = 0
-            elif not copies[at]:  # it may be into a place: then nothing reads it
+            elif written[at] and not copies[at]:  # it may be into a place: then nothing reads it
                 fresh[written[at]] += 1
         again = set()
         for at, size in unexplained:
@@ -131,6 +136,34 @@ class Dependence:
             if made:
                 again.add(size)
         return not self._earlier(thread, start_ns).isdisjoint(again)
+
+    def _as_called(self, inside: slice, places: set[int]) -> tuple[list[list[int]], list[int]]:
+        """Return what each node of a window reads, and the bytes that it writes.
+
+        Several nodes in one operator of the program have its result alone, as its model says or as
+        the last one writes it, and what the operator is given is read once. Else a node reads what
+        those before it have made, which nothing outside can read.
+        """
+        found, trace = self._found, self._trace
+        nodes = range(inside.start, inside.stop)
+        reads = [_reads(trace, found, node, places) for node in nodes]
+        written: list[int] = found.nodes.written_bytes[inside].tolist()
+        around = call_tree.around(trace.ops.parent, found.nodes.op[inside], self._is_top)
+        for row, count in Counter(around.tolist()).items():
+            call = read_call(trace, row) if row >= 0 and count > 1 else None
+            if call is None:
+                continue
+            given = Counter(one.bytes for one in call.tensors() if one.dtype)
+            own = np.flatnonzero(around == row).tolist()
+            for at in own:
+                kept = list((Counter(reads[at]) & given).elements())
+                given.subtract(kept)
+                reads[at] = kept
+            modeled = int(operator_work(trace).written_bytes[row])
+            result = written[own[-1]] if modeled == MISSING else modeled
+            for at in own:
+                written[at] = result if at == own[-1] else 0
+        return reads, written
 
     def _earlier(self, thread: int, start_ns: int) -> set[int]:
         """Return the bytes of tensors that are read or written in the step before a loop.
@@ -183,9 +216,10 @@ def _reads(trace: Trace, found: Graph, node: int, places: set[int]) -> list[int]
     """Return the bytes of what a node reads, but for the vectors of a layer.
 
     Of tensors without dimensions, which the graph leaves out, those that are as large as places.
+    A tensor without elements carries nothing.
     """
     low, high = np.searchsorted(found.reads.node, (node, node + 1))
-    sizes: list[int] = found.reads.bytes[low:high].tolist()
+    sizes: list[int] = [size for size in found.reads.bytes[low:high].tolist() if size]
     is_layer = _LAYERS.search(found.words[found.nodes.word[node]])
     may_be_numbers = not places.isdisjoint(_NUMBERS)
     call = None

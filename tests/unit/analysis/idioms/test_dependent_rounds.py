@@ -167,3 +167,38 @@ def on_the_host(run: SizedProgram, *, carries: bool) -> None:
 @pytest.mark.parametrize("carries", [True, False])
 def test_a_loop_that_launches_nothing_is_judged_by_its_operators(carries: bool) -> None:
     assert independent(partial(on_the_host, carries=carries)) == [not carries] * 2
+
+
+TAGS, PAIRS, RAISED = (full(*shape, dtype=FP32) for shape in ((12, 9), (12, 9, 9), (12, 9, 1)))
+WORDS, CHANGES = full(14, 12, 9, dtype=FP32), full(9, 9, dtype=FP32)
+
+
+def logarithm_of_sums(run: SizedProgram) -> None:
+    """As torch computes it: by operators that read what it is given, and its own, several times."""
+    with run.around("aten::logsumexp", **recorded(PAIRS, "[2]", "False")):
+        run.run("aten::amax", PAIRS, "[2]", "True")
+        run.run("aten::fill_", RAISED, "-inf")
+        run.run("aten::abs", TAGS)
+        run.run("aten::masked_fill_", TAGS, full(12, 9, dtype="bool"), "0")
+        run.run("aten::sub", PAIRS, RAISED, "1")
+        run.run("aten::exp_", PAIRS)
+        run.run("aten::sum", PAIRS, "[2]", "False", "")
+        run.run("aten::fill_", RAISED, "0")
+        run.run("aten::log_", TAGS)
+        run.run("aten::add_", TAGS, TAGS, "1")
+
+
+def tagged(run: SizedProgram, *, carries: bool) -> None:
+    """Scores of words; each with those of the words before, or without."""
+    run.op("aten::unbind", 1, **recorded(WORDS, "0"))
+    for _ in range(14):
+        run.op("aten::unsqueeze", 1, **recorded(TAGS, "1"))
+        run.run("aten::add", full(12, 1, 9, dtype=FP32), CHANGES, "1")
+        logarithm_of_sums(run)
+        if carries:
+            run.run("aten::add", TAGS, TAGS, "1")
+
+
+@pytest.mark.parametrize("carries", [True, False])
+def test_what_an_operator_makes_inside_is_no_state(carries: bool) -> None:
+    assert independent(partial(tagged, carries=carries)) == [not carries] * 2
