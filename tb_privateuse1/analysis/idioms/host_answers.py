@@ -62,8 +62,8 @@ def answers(trace: Trace, results: I64, own: I64, is_sent: Bools, is_busy: Bools
 def divided_by(trace: Trace, results: I64, own: I64) -> I64:
     """Return for each result how many parts the next split behind it has by its numbers, or 0.
 
-    These are as many whole numbers as the parts, of which other such splits have others: equal
-    sizes are constants. ``own`` are the outermost operators of the results' thread by time.
+    These are as many whole numbers as the parts, and another such split has other sizes: equal ones
+    are constants. ``own`` are the outermost operators of the results' thread by time.
     """
     ops, parts = trace.ops, np.zeros(len(results), np.int64)
     splits = own[operators_named(trace, "split_with_sizes")[own]]
