@@ -151,9 +151,9 @@ class Dependence:
         around = call_tree.around(trace.ops.parent, found.nodes.op[inside], self._is_top)
         for row, count in Counter(around.tolist()).items():
             call = read_call(trace, row) if row >= 0 and count > 1 else None
-            if call is None:
-                continue
-            given = Counter(one.bytes for one in call.tensors() if one.dtype)
+            if call is None or not all(one.dtype for one in call.tensors()):
+                continue  # a list of states has no types
+            given = Counter(one.bytes for one in call.tensors())
             own = np.flatnonzero(around == row).tolist()
             for at in own:
                 kept = list((Counter(reads[at]) & given).elements())
