@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.analysis.idioms.host_answers import SEVERAL, answers
+from tb_privateuse1.analysis.idioms.host_answers import SEVERAL, answers, divided_by
 from tb_privateuse1.analysis.idle.launch_times import earliest_launch
 from tb_privateuse1.analysis.recording.iterations import has_steps, iterations
 from tb_privateuse1.analysis.work.calls import read_call
@@ -167,8 +167,9 @@ def answered(case: RuleContext, waits: I64) -> I64:
     """Return for each wait the number of items that other code answers its result with, or 0.
 
     That is the first size of what torch wraps next on the same thread, with only views between; or
-    of what the host's own operators make of the result and send. Copies to the device, by their
-    names or of what torch has just wrapped, have no answer.
+    of what the host's own operators make of the result and send; or the number of parts that it
+    divides a tensor into. Copies to the device, by their names or of what torch has just wrapped,
+    have no answer.
     """
     ops, items = case.trace.ops, np.zeros(len(waits), np.int64)
     top = case.top_in_order
@@ -191,7 +192,10 @@ def answered(case: RuleContext, waits: I64) -> I64:
         rest = mine[items[mine] == 0]
         every = case.top_in_order[ops.thread[case.top_in_order] == one]
         is_sent, is_busy = (_inside(case, every, some) for some in (sent, busy))
-        items[rest] = answers(case.trace, op[rest], every, is_sent, is_busy)
+        items[rest] = np.maximum(
+            answers(case.trace, op[rest], every, is_sent, is_busy),
+            divided_by(case.trace, op[rest], every),
+        )
     return items
 
 

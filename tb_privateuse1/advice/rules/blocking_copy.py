@@ -91,7 +91,8 @@ def _needed(case: RuleContext, waits: I64) -> Iterator[RuleFinding]:
         ),
         explanation=say(
             "{copies} took results to the host, where other code, such as an environment or a "
-            "tokenizer, made new data of them. The device has nothing to do meanwhile.",
+            "tokenizer, made new data of them, or divided a tensor by them. The device has nothing "
+            "to do meanwhile.",
             copies=plural(len(ops), "copy"),
         ),
         events=len(ops),
@@ -138,7 +139,7 @@ RULE = Rule(
     looks_for=say(
         "Waits inside of aten::copy_ and _copy_from, beside those of .item(). Not those for "
         "results of several items that code outside of torch, or operators on the host, answer "
-        "with new data."
+        "with new data, nor for the sizes of a tensor's parts."
     ),
     why=say(
         "A copy from pageable memory, or one without non_blocking, stops the host until it is done."

@@ -76,8 +76,11 @@ def _of_rows(calls: FollowedCalls, at: int, known: Known) -> dict[int, float]:
     if known.word in _UPSAMPLES:
         places = _on_pixels(calls, at, elements, bends="nearest" in known.word)
     else:
-        places = [at] if known.word == "linear" else []
-        places += _on_rows(calls, at, known.made if places else elements)
+        places, length = [], _length(known)
+        if known.word == "linear":
+            places, elements = [at], known.made
+            length = 0 if known.result is None else known.result.shape[-1]
+        places += _on_rows(calls, at, elements, length)
     return dict.fromkeys(places, 1 - distinct)
 
 
@@ -191,8 +194,20 @@ def _expanded(x: Tensor) -> tuple[float, int]:
     return 1 / math.prod(times), x.numel
 
 
-def _on_rows(calls: FollowedCalls, at: int, elements: int) -> list[int]:
-    """Return the places that work on equal rows, each the only reader of the one before."""
+def _length(known: Known) -> int:
+    """Return the length of the rows that a call repeats: all dimensions behind the copied ones."""
+    x = known.call.tensor(0)
+    times = known.call.integers(1)[-len(x.shape) :] if known.word == "repeat" else ()
+    copied = [one > 1 for one in times] or [step == 0 for step in x.strides or ()]
+    last = max((at for at, one in enumerate(copied) if one), default=len(x.shape) - 2)
+    return math.prod(x.shape[last + 1 :])
+
+
+def _on_rows(calls: FollowedCalls, at: int, elements: int, length: int) -> list[int]:
+    """Return the places that work on equal rows, each the only reader of the one before.
+
+    What reads several rows as one, such as those of many features side by side, ends it.
+    """
     found: list[int] = []
     while True:
         readers = calls.readers(at, elements)
@@ -202,8 +217,21 @@ def _on_rows(calls: FollowedCalls, at: int, elements: int) -> list[int]:
         known = calls.at(at)
         if known is None or not works_on_rows(known, elements):
             return found
+        length = _length_behind(known, length)
+        if not length:
+            return found
         found.append(at)
         elements = known.made
+
+
+def _length_behind(known: Known, length: int) -> int:
+    """Return the length of a result's equal rows, from its input's; 0 if it joins several."""
+    needs = known.needs
+    if needs is None or not needs.row_in:
+        return 0
+    # A vector that is added or multiplied gives each place of its length a value of its own.
+    whole = needs.row_in if known.kind == "gemm" else max((needs.row_in, *needs.whole))
+    return 0 if length % whole else length // needs.row_in * needs.row
 
 
 def _on_pixels(calls: FollowedCalls, at: int, elements: int, *, bends: bool) -> list[int]:

@@ -1,4 +1,4 @@
-"""Find results that operators on the host make the next input of the device of.
+"""Find results that operators on the host make the next input of the device of, or its sizes.
 
 Sizes tell: an operator on the host reads a tensor of as many elements as the result, and a tensor
 of the size of what such operators read or write is copied to the device next. Without sizes, any
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from tb_privateuse1.analysis.idioms.accumulations import Shape
 from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.idioms.result_tensors import VIEWS
+from tb_privateuse1.analysis.work.arguments import UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.model import NONE, Trace
@@ -55,6 +57,40 @@ def answers(trace: Trace, results: I64, own: I64, is_sent: Bools, is_busy: Bools
             made_of = [made.of(_shape(trace, int(results[i])), place) for i, place in behind]
             items[some[made_of]] = sent[0]
     return items
+
+
+def divided_by(trace: Trace, results: I64, own: I64) -> I64:
+    """Return for each result how many parts the next split behind it has by its numbers, or 0.
+
+    These are as many whole numbers as the parts, and another such split has other sizes: equal ones
+    are constants. ``own`` are the outermost operators of the results' thread by time.
+    """
+    ops, parts = trace.ops, np.zeros(len(results), np.int64)
+    splits = own[operators_named(trace, "split_with_sizes")[own]]
+    sizes = [_part_sizes(trace, row) for row in splits.tolist()]
+    alike = Counter(len(one) for one in set(sizes))
+    behind = np.searchsorted(ops.start_ns[splits], ops.end_ns[results])
+    for at, place in enumerate(behind.tolist()):
+        count = len(sizes[place]) if place < len(sizes) else 0
+        if count > 1 and alike[count] > 1 and _whole_numbers(trace, int(results[at])) == count:
+            parts[at] = count
+    return parts
+
+
+def _part_sizes(trace: Trace, row: int) -> tuple[int, ...]:
+    """Return the sizes of the parts that a split makes; none if they are unknown."""
+    call = read_call(trace, row)
+    try:
+        return () if call is None else call.integers(1)
+    except UnknownWork:
+        return ()
+
+
+def _whole_numbers(trace: Trace, row: int) -> int:
+    """Return how many whole numbers a call's first tensor has; 0 of another type."""
+    call = read_call(trace, row)
+    x = None if call is None else call.optional(0)
+    return x.numel if x is not None and x.dtype in ("int64", "int32") else 0
 
 
 class _Made:

@@ -11,7 +11,7 @@ from tb_privateuse1.advice.rules import blocked_call
 from tb_privateuse1.advice.rules.blocking_copy import RULE
 from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program, found
-from tests.support.sized import unshaped
+from tests.support.sized import recorded, unshaped
 
 
 def program(blocking: bool, around: str = "aten::copy_") -> Program:
@@ -282,6 +282,40 @@ def test_results_without_an_answer_could_come_later() -> None:
     (row,) = found(RULE, environment(8, answers=False).trace())
     assert row.saving_ns is not None
     assert "pinned memory" in row.fix
+
+
+def experts(parts: Sequence[Sequence[int]], kind: str = "long int") -> Program:
+    """Counts are read, and a tensor is divided into parts of some sizes, in turn."""
+    run = Program()
+    counts = recorded(((3,), kind), ((3,), kind), "False")
+    for step in range(4):
+        with run.step():
+            for layer in range(6):
+                run.op("aten::mm", 10, kernel=100)
+                with run.around("aten::to"), run.around("aten::copy_", **counts):
+                    run.copy("DtoH", 20)
+                run.rest(200)
+                run.op("aten::index", 10, kernel=20)
+                sizes = str(list(parts[(step + layer) % len(parts)]))
+                run.op("aten::split_with_sizes", 5, **recorded(((64, 8), "float"), sizes, "0"))
+    return run
+
+
+def test_sizes_of_what_follows_have_to_be_waited_for() -> None:
+    (row,) = found(RULE, experts([(20, 24, 20), (30, 4, 30)]).trace())
+    assert (row.saving_ns, row.severity) == (None, "note")
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind"),
+    [([(20, 24, 20)], "long int"), ([(32, 32), (30, 34)], "long int"),
+     ([(20, 24, 20), (30, 4, 30)], "float")],
+)  # fmt: skip
+def test_parts_of_equal_sizes_or_other_numbers_are_not_of_what_is_read(
+    parts: Sequence[Sequence[int]], kind: str
+) -> None:
+    (row,) = found(RULE, experts(parts, kind).trace())
+    assert row.saving_ns is not None
 
 
 @pytest.mark.parametrize("sizes", [{"a": 1}, [10**22], [1e300]])

@@ -85,9 +85,17 @@ def ends_and_lengths(run: SizedProgram) -> None:
     join(run, WIDTH, WIDTH, 1)
 
 
+def of_each_head(run: SizedProgram) -> None:
+    """A part of each row is one of equal ones, too."""
+    look_up(run)
+    op(run, "layer_norm", matrix(ROWS, 4, 32), "[32]", matrix(32), matrix(32), us=LONG_US)
+    op(run, "linear", matrix(4 * ROWS, 32), matrix(32, 32), matrix(32), us=LONG_US)
+
+
 @pytest.mark.parametrize(
     ("body", "saved_us"),
     [
+        (of_each_head, 2 * LONG_US * (1 - 96 / ROWS)),
         (categories, (2 * LONG_US + SHORT_US) * (1 - 96 / ROWS)),
         (repeated, (2 * LONG_US + SHORT_US) * (1 - 1 / 128)),
         (expanded, (2 * LONG_US + SHORT_US) * (1 - 1 / ROWS)),
@@ -192,11 +200,25 @@ def many_categories(run: SizedProgram) -> None:
     join(run, *[16] * 12, result=64)
 
 
+def side_by_side(run: SizedProgram) -> None:
+    """The rows of 24 features, all of one table, are one row of the layer that follows."""
+    op(run, "embedding", matrix(1501, 8), ((192, 24), "long int"))
+    op(run, "flatten", matrix(192, 24, 8), "1", "-1", us=0)
+    op(run, "linear", matrix(192, 192), matrix(96, 192), matrix(96), us=LONG_US)
+    op(run, "layer_norm", matrix(192, 96), "[96]", matrix(96), matrix(96), us=LONG_US)
+
+
+def scaled_side_by_side(run: SizedProgram) -> None:
+    """Each of 24 features has weights of its own."""
+    op(run, "embedding", matrix(1501, 8), ((192, 24), "long int"))
+    op(run, "mul", matrix(192, 192), matrix(192), us=LONG_US)
+
+
 @pytest.mark.parametrize(
     "body",
-    [sparse_edges, differences_of_ends, changed_ends, wide_messages, many_categories, more_words,
-     with_places, with_residual, with_mask, with_dropout, repeated_columns, attention_between,
-     wide_kernel, own_columns],
+    [side_by_side, scaled_side_by_side, sparse_edges, differences_of_ends, changed_ends,
+     wide_messages, many_categories, more_words, with_places, with_residual, with_mask,
+     with_dropout, repeated_columns, attention_between, wide_kernel, own_columns],
 )  # fmt: skip
 def test_rows_that_differ(body: Body) -> None:
     assert found(RULE, steps(body).trace()) == []

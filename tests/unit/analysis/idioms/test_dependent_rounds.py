@@ -250,3 +250,38 @@ def cells_in_parts(run: SizedProgram) -> None:
 
 def test_a_part_may_read_the_state_alone() -> None:
     assert independent(cells_in_parts) == [False, False]
+
+
+TAGS, WORDS = full(12, 9, dtype=FP32), full(14, 12, 9, dtype=FP32)
+
+
+def tagged(run: SizedProgram, *, carries: bool) -> None:
+    """Scores of words; each with those of the words before, or without."""
+    run.op("aten::unbind", 1, **recorded(WORDS, "0"))
+    for _ in range(14):
+        run.op("aten::unsqueeze", 1, **recorded(TAGS, "1"))
+        run.run("aten::add", full(12, 1, 9, dtype=FP32), CHANGES, "1")
+        log_of_sums(run, 12, 9, 9)
+        if carries:
+            run.run("aten::add", TAGS, TAGS, "1")
+
+
+@pytest.mark.parametrize("carries", [True, False])
+def test_what_an_operator_makes_inside_is_no_state(carries: bool) -> None:
+    assert independent(partial(tagged, carries=carries)) == [not carries] * 2
+
+
+def cell_of_two_states(run: SizedProgram) -> None:
+    """Its states are a list, whose types no profiler records."""
+    state = full(16, 128, dtype=FP32)
+    run.op("aten::unbind", 1, **recorded(full(8, 16, 128, dtype=FP32), "0"))
+    for _ in range(8):
+        with run.around("aten::lstm_cell", **recorded(state, [state, state])):
+            run.run("aten::mul", state, state)
+            run.run("aten::add_", state, state, "1")
+            run.run("aten::tanh", state)
+            run.run("aten::mul", state, state)
+
+
+def test_states_in_a_list_are_carried_on() -> None:
+    assert independent(cell_of_two_states) == [False, False]
