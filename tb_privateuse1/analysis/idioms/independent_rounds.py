@@ -117,8 +117,8 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
         ops.step[top[anchors]],
     )
     # The last round has no place behind it that would end it.
-    segments = find_rounds(symbol, _LONGEST, ROUNDS - 1)
     read = _Places(trace)
+    segments = _advancing(read, top[anchors], symbol, find_rounds(symbol, _LONGEST, ROUNDS - 1))
     begins = np.flatnonzero(starts_run(ops.thread[top], ops.step[top]))
     edge = np.append(begins, len(top))[np.searchsorted(begins, anchors, side="right")]
     for i, loop in enumerate(zip(*_whole(anchors, edge, hashes, segments), strict=True)):
@@ -130,6 +130,31 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
             yield _Loop(first, second, end, rounds, items)
         elif rounds >= ROUNDS:
             yield from _passes(read, top, taken, end)
+
+
+def _advancing(read: _Places, rows: I64, symbol: I64, segments: Rounds) -> Rounds:
+    """Return segments; those inside of it replace one that takes the same items in each round.
+
+    Steps without marks are such rounds, and hide the loops in them. ``rows`` are the anchors.
+    """
+    known: dict[bytes, Rounds] = {}
+    parts = [segments.take(np.empty(0, np.int64))]
+    for i in range(len(segments)):
+        first, period = int(segments.first[i]), int(segments.period[i])
+        some = slice(first, first + period * int(segments.rounds[i]))
+        if period < ROUNDS or not read.stays(rows[some].reshape(-1, period)):
+            parts.append(segments.take(np.array([i])))
+            continue
+        _, one = np.unique(symbol[some], return_inverse=True)  # of all steps alike
+        key = one.tobytes()
+        if key not in known:
+            known[key] = find_rounds(one, period - 1, ROUNDS - 1)
+        inner = known[key]
+        parts.append(Rounds(inner.first + first, inner.period, inner.rounds))
+    columns = (
+        np.concatenate([getattr(one, name) for one in parts]) for name, _ in segments.columns()
+    )
+    return Rounds(*columns)
 
 
 def _passes(read: _Places, top: I64, taken: I64, end: int) -> Iterator[_Loop]:
@@ -271,6 +296,11 @@ class _Places:
             whole = found[of[-1]][1] if of else whole
             found[int(self._trace.ops.start_ns[first])] = size, whole
         return {start: one for start, one in found.items() if start not in divided}
+
+    def stays(self, rows: np.ndarray) -> bool:
+        """Return whether all rounds take the same known places."""
+        index = [[self._at(row) for row in column] for column in rows.tolist()]
+        return None not in index[0] and all(one == index[0] for one in index)
 
     def cycle(self, rows: np.ndarray) -> tuple[int, int]:
         """Return after how many rounds the places come again in equal order, and the first of them.
