@@ -111,6 +111,7 @@ _OF_OTHERS: Mapping[SideKind, tuple[str, ...]] = {
 }
 """Kinds that another rule finds if the recording has all of this: ``tensor_loop``,
 ``checkpoint_writes`` and ``python_overhead``."""
+_READ = r"^aten::(item|_local_scalar_dense)$"
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -124,10 +125,21 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             yield finding
 
 
+def _unseen(case: RuleContext, work: SideWork) -> I64:
+    """Return the waits for a device that is not recorded: a host has its own numbers at once.
+
+    Of reads one by one, their own time is the work.
+    """
+    if "device" in case.has or work.kind == "reads":
+        return np.empty(0, np.int64)
+    return np.flatnonzero(case.named("ops", _READ))
+
+
 def _finding(case: RuleContext, work: SideWork) -> RuleFinding | None:
     """Return the finding on one piece of work; None if it takes next to nothing."""
     ops = work.ops[case.judged[work.ops]]
-    whole = intervals.intersect(work.time, case.window)
+    unseen = case.time(_unseen(case, work))
+    whole = intervals.subtract(intervals.intersect(work.time, case.window), unseen)
     spent = device_bound.shorten(whole, work.share)
     kernels = case.launched_by(mask_of(ops, len(case.trace.ops)))
     waits = case.waits_in(mask_of(ops, len(case.trace.ops)))

@@ -88,6 +88,18 @@ def test_a_pass_without_a_backward_pass_is_validation(device: bool) -> None:
     assert row.saving_share == pytest.approx(1 - after.now / before.now, rel=0.15)
 
 
+def test_a_wait_for_a_device_that_is_not_recorded_is_no_side_work() -> None:
+    """A host has its own numbers at once: the read waits for what the training launched."""
+
+    def waiting(run: TrainingProgram) -> None:
+        with run.frame("train.py(30): validate"):
+            for _ in range(10):
+                run.matrix(256, 64, 64)
+            run.op("aten::item", 20_000, **recorded(full(1, dtype=FP32)))
+
+    assert found(RULE, train(waiting).trace()) == []
+
+
 @pytest.mark.parametrize(("model", "findings"), [(MODEL, 1), ("Teacher_0", 0)])
 def test_without_shapes_a_pass_is_known_by_its_module(model: str, findings: int) -> None:
     """A module through which no backward pass goes may be another one than is trained."""
