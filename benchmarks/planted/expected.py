@@ -304,7 +304,7 @@ UNSEEN_THREE: dict[str, tuple[str, ...]] = {
     "mask_sent_at_each_layer": ("blocking_copy", "repeated_work"),
     "text_read_at_each_time": ("repeated_work",),
     "hidden_values_picked": ("dynamic_result", "blocked_call"),
-    "passages_one_by_one": ("repeated_passes", "weight_reads"),
+    "passages_one_by_one": ("indexing_loop", "repeated_passes"),
 }
 """The same of a third author, who guessed no shares."""
 
