@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tb_privateuse1.discovery.file import File
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_head import Heads
@@ -40,8 +41,9 @@ def scanner(log: Path) -> Iterator[Scanner]:
 
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the files whose heads were read."""
+    """The sizes of the files whose heads were read, as if none had only just changed."""
     sizes: list[int] = []
+    monkeypatch.setattr(File, "may_seem_same", lambda *_: False)
     original = Heads._trace
     monkeypatch.setattr(Heads, "_trace", lambda *a: sizes.append(a[3].size) or original(*a))
     return sizes
