@@ -44,9 +44,6 @@ FURTHER: dict[str, Evidence] = {
     "graph_break": Evidence(
         "test", "tests/unit/advice/rules/test_graph_break.py", "compiled code with print and item"
     ),
-    "repeated_passes": Evidence(
-        "test", "tests/unit/advice/rules/test_repeated_passes.py", "views of a sample, one by one"
-    ),
     "late_release": Evidence("test", _MEMORY, "gradients and results that outlive their use"),
     "memory_growth": Evidence("test", _MEMORY, "a list of results that grows"),
     "torch_threads": Evidence(
@@ -54,11 +51,6 @@ FURTHER: dict[str, Evidence] = {
     ),
     "new_pages": Evidence(
         "test", "tests/device/test_live_new_pages.py", "sums of 48 MiB, whose memory goes back"
-    ),
-    "outdone_calls": Evidence(
-        "sample",
-        "tests/traces/roofs/groups_of_two/before.1.pt.trace.json.gz",
-        "convolutions in 32 groups take longer than those in 16",
     ),
     "own_operators": Evidence(
         "sample",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tb_privateuse1.advice.rules.outdone_calls import RULE
 from tests.support import make
 from tests.support.program import Program, found
+from tests.support.shared_traces import load
 from tests.support.sized import FP32, full, matrix, recorded
 
+GOLDEN = Path(__file__).parents[3] / "traces" / "roofs" / "groups_of_two"
 STEPS = 4
 COMPLEX = "c10::complex<float>"
 Body = Callable[[Program], None]
@@ -64,6 +67,11 @@ def convolution(run: Program, groups: int, us: float, window: int = 3, channels:
     ]  # fmt: skip
     run.op("aten::mkldnn_convolution", us, **args)
     run.rest(1)
+
+
+def test_a_recorded_convolution_in_32_groups_takes_longer_than_in_16() -> None:
+    (row,) = found(RULE, load(GOLDEN / "before.1.pt.trace.json.gz"))
+    assert row.saving_share == pytest.approx(0.279, abs=0.01)
 
 
 def test_smaller_groups_that_take_longer() -> None:
