@@ -234,7 +234,7 @@ class Jobs:
         return job.quiet_s <= self._stall_s
 
     def runs_in(self, job: Job, process: Process | None) -> None:
-        """Record the reader of a job, and end one that nobody asks for any more.
+        """Record a job's reader, and cancel a job without recent requests.
 
         An engine calls this again and again while the job waits for its turn in a cluster.
         """

@@ -110,7 +110,7 @@ def _of_loops(case: RuleContext, found: SmallRecurrences) -> Iterator[RuleFindin
 def _on_host(case: RuleContext, found: SmallRecurrences, *, is_sure: bool) -> _OnHost:
     """Return what goes; one operator for a whole loop would leave a round of it.
 
-    Where the device limits, a wait for what it has to do may cost as much as the loop.
+    If the program is device-bound, a wait for queued work may take the loop's time.
     """
     ranges = found.ranges
     share = _left(found, _TAPED_CALL_NS if ranges.backward.any() else _CALL_NS)

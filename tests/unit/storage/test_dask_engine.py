@@ -25,7 +25,7 @@ _ANSWER = {"error": TraceError("told", "by the worker").packed()}
 
 
 class Future:
-    """A task of a cluster that does nothing until it is told to."""
+    """A task of a cluster that does nothing until the test runs it."""
 
     def __init__(self, happened: Callable[[str], None], may_cancel: threading.Event) -> None:
         self.status = "pending"
@@ -35,7 +35,7 @@ class Future:
         return self.status != "pending"
 
     def add_done_callback(self, _: object) -> None:
-        """Tell nobody: who waits looks again and again."""
+        """Notify no caller: callers poll."""
 
     def result(self, timeout: float) -> bytes:
         return json.dumps(_ANSWER).encode()

@@ -88,7 +88,7 @@ def test_two_versions_of_the_analysis_keep_their_parts_side_by_side(
     monkeypatch.setenv("TB_PRIVATEUSE1_PART_BYTES", str(mine.stat().st_size))
     cache_directory.make_room(tmp_path / "cache")
     assert mine.exists()
-    assert not theirs.exists(), "a version that nobody runs any more goes first"
+    assert not theirs.exists(), "an unused version goes first"
 
 
 def test_a_part_that_was_made_again_and_removed_is_of_this_version(

@@ -86,7 +86,7 @@ def test_reads_that_all_return_late_are_found() -> None:
 
 
 def test_a_profilers_own_time_does_not_end_what_a_wait_costs() -> None:
-    """The device stands still before and behind it, and its own time counts for nobody."""
+    """The device idles on both sides of it; the profiler's time is no part of a wait."""
     run = Program()
     for _ in range(4):
         with run.step(), run.frame("train.py(7): step"):
